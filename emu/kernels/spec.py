@@ -2,8 +2,16 @@
 
 A kernel file in this room holds one or more mirrors and registers each with :func:`kernel`. The mirror takes the
 same parameters in the same order as the C function: one numpy array per pointer (1-D, C order, exactly the
-elements the function may touch), one Python or numpy scalar per scalar parameter. It writes its results into the
-output arrays and returns what the C function returns. ``emu.verify`` derives everything else.
+elements the function may touch), one numpy scalar of the declared dtype per scalar parameter. It writes its
+results into the output arrays and returns what the C function returns. ``emu.verify`` derives everything else.
+
+Two rules make a mirror and its firmware function comparable without exceptions:
+
+* Every writable buffer starts with the same bytes on both sides, and all of it is compared afterwards. What the
+  function does not write (gaps of a strided output, rows after a refused one, everything after a bad argument)
+  must therefore stay as it was.
+* A mirror that checks alignment looks at the address of the array that it is given. The array must stand at the
+  same offset modulo 16 as the guest buffer: see :func:`emu.kernels.arrays.place`.
 """
 
 from __future__ import annotations
@@ -36,10 +44,30 @@ class Tensor:
     ``shape``: entries are ints, dimension names, or functions of the drawn dimensions (e.g. a padded size).
     ``align``: alignment in bytes that the function requires of the pointer; the generator never breaks it unless
     it tests the misaligned status. ``align=1`` tensors are placed at every offset 0..15, but always at a multiple
-    of the item size when ``natural`` is true. ``values`` names a family of contents (see emu.verify.strategies):
-    "any", "finite", "unit", "s8" (-127..127), "s8_full" (with -128), "bits", "codes_ternary", ... ``fill``: a
-    function (dims, rng, array) that overwrites an array after generation, for padding and packed layouts.
-    ``valid`` gives the mask (or slice) of elements that are compared; default all.
+    of the item size when ``natural`` is true. ``fill``: a function (dims, rng, array) that corrects an array
+    after generation: padding, packed layouts, tables. It is a projection (filling twice changes nothing more,
+    given the same rng), so it can be applied again after an element was shrunk. ``neutral``: the element value
+    that contributes nothing; shrinking replaces elements by it and counts the others. ``valid`` gives the mask (or
+    slice) of elements that are compared; the default, all, is right whenever untouched elements stay as they were.
+
+    ``values`` names a family of contents (emu.verify.strategies):
+
+    ============= ==================================================================================
+    any           every bit pattern of the dtype; for floats NaN, infinities, subnormals, -0 included
+    bits          the same for unsigned integers (seeds, states, accumulators)
+    finite        every finite float: exponent field below 255, subnormals and -0 included
+    unit          floats in [0, 1), +0 but not -0
+    ln_domain     normal floats in (0, 1]
+    moderate      finite floats of everyday size, 2^-20 to 2^20 in magnitude, both signs, and zeros
+    gelu          moderate floats, mostly within [-8, 8], with -6, 6 and their neighbours
+    s8, s8_full   int8 in -127..127, and with -128
+    u8, s32       every uint8, every int32 (both ends often)
+    codes         uint8 bytes that ``fill`` turns into packed codes; long equal runs are wanted too
+    table         nothing is generated: ``fill`` writes the whole array
+    ============= ==================================================================================
+
+    An exhaustive run of an ``elementwise`` kernel visits the patterns of ``domain`` that belong to the family of
+    its input: "finite" leaves out exponent field 255.
     """
 
     name: str
@@ -50,6 +78,7 @@ class Tensor:
     natural: bool = True
     values: str = "any"
     fill: Callable[[Dims, np.random.Generator, np.ndarray[Any, Any]], None] | None = None
+    neutral: int = 0
     valid: Callable[[Dims], Any] | None = None
 
 
@@ -67,8 +96,26 @@ Param = Tensor | Scalar
 
 
 @dataclass(frozen=True)
+class Fault:
+    """A call that the function must refuse: it returns ``status`` and leaves every buffer as it was.
+
+    Dimensions and buffers are drawn as for a valid call. Then the ``scalars`` named here get another value (an int,
+    or a function of the drawn dimensions), and each pointer in ``misalign`` is placed at an offset that is not a
+    multiple of its ``align``. Buffers keep their drawn sizes: the function returns before it touches them.
+    """
+
+    name: str
+    status: int
+    scalars: Mapping[str, int | Callable[[Dims], int]] = field(default_factory=dict)
+    misalign: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Kernel:
-    """One firmware function and its mirror. ``returns`` is a dtype name or None (void)."""
+    """One firmware function and its mirror. ``returns`` is a dtype name or None (void).
+
+    ``derived``: sizes computed from the drawn ones, in order; shapes and scalars may name them like dimensions.
+    """
 
     symbol: str
     params: tuple[Param, ...]
@@ -82,6 +129,8 @@ class Kernel:
     """For exhaustive runs: first and last bit pattern (inclusive) of the input; None means all 2^32."""
     source: str = ""
     """Section of docs/numerics.md that the kernel follows."""
+    faults: tuple[Fault, ...] = ()
+    """Calls that must be refused, each with its status."""
 
 
 REGISTRY: dict[str, Kernel] = {}
