@@ -1,0 +1,224 @@
+"""C source of the configuration plug-in that makes a stock xtensa GCC and binutils target the ESP32-S3.
+
+Everything is generated from the tables of `emu.isa`; the layout of the structures is the public interface
+of the tools (binutils `xtensa-isa-internal.h`, `xtensa-dynconfig.h`). No file of the chip's vendor is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+
+from emu.isa.table import Operand, OperandKind, Row, StateUse, kinds, read_csv, rows
+from emu.toolchain.plugin_fields import field_functions, ident, value_functions
+
+SLOTS: tuple[tuple[str, int, int, tuple[int, ...], str | None], ...] = (
+    ("x24", 3, 0x0, tuple(range(0, 8)), "nop"),
+    ("x16a", 2, 0x8, (8, 9, 10, 11), None),
+    ("x16b", 2, 0xC, (12, 13), "nop.n"),
+    ("x32", 4, 0xE, (14, 15), "nop"),
+)
+"""Formats of the core: name, length, base value, low nibbles, and the name of the no-op."""
+
+INOUT = {"in": "i", "out": "o", "inout": "m"}
+FLOW_FLAGS = {"": 0, "branch": 1, "jump": 2, "loop": 4, "call": 8}
+CLASS_FILES = {"ar": "AR", "fr": "FR", "qr": "QR", "br": "BR", "mr": "MR"}
+REGISTER, PC_RELATIVE, INVISIBLE = 1, 2, 4
+
+
+@cache
+def plugin_source() -> str:
+    """The whole C file, a pure function of the package's tables."""
+    parts: list[Iterable[str]] = [
+        [resources.files("emu.toolchain").joinpath("plugin_head.c").read_text(encoding="utf-8")],
+        _settings(),
+        _fields(),
+        _registers(),
+        _operands(),
+        _iclasses(),
+        _opcodes(),
+        _slots(),
+        _root(),
+    ]
+    return "\n".join(line for part in parts for line in part) + "\n"
+
+
+def _settings() -> Iterator[str]:
+    """`xtensa_config_v1` .. `v3` (plain ints in table order) and the macros that GCC predefines."""
+    lines = [line for line in read_csv("core-config.csv") if line["plugin_field"]]
+    for version in ("v1", "v2", "v3"):
+        fields = [line for line in lines if line["plugin_field"].startswith(version + ".")]
+        fields.sort(key=lambda line: int(line["plugin_field"].split(".")[1]))
+        yield f"int xtensa_config_{version}[] = {{ {', '.join(line['value'] for line in fields)} }};"
+    macros = "".join(f'"__{line["name"]}={line["value"]}", ' for line in lines)
+    yield f"const char *xtensa_config_strings[] = {{ {macros}0 }};"
+
+
+def _fields() -> Iterator[str]:
+    for kind in kinds().values():
+        yield from field_functions(kind)
+        yield from value_functions(kind)
+    for name, length, _, _, _ in SLOTS:
+        for verb in ("get", "set"):
+            entries = (f"{verb}_{ident(kind.name)}" if _occurs(kind, length) else "0" for kind in kinds().values())
+            yield f"static {verb}_field {verb}ters_{name}[] = {{ {', '.join(entries)} }};"
+
+
+def _occurs(kind: OperandKind, length: int) -> bool:
+    return length in kind.lens
+
+
+def _registers() -> Iterator[str]:
+    lines = read_csv("registers.csv")
+    files = [line for line in lines if line["type"] == "regfile"]
+    yield _array("regfile", "regfiles", (_regfile(files, line) for line in files))
+    states = (line for line in lines if line["type"] == "state")
+    flags = {"exported": 1, "sticky-or": 2}
+    yield _array("state", "states", (f'{{"{s["name"]}", {s["bits"]}, {flags.get(s["note"], 0)}}}' for s in states))
+    yield _array("sysreg", "sysregs", map(_sysreg, sysregs()))
+    pins = [line for line in lines if line["type"] == "interface"]
+    yield _array("interface", "interfaces", (_interface(number, pin) for number, pin in enumerate(pins)))
+
+
+def sysregs() -> list[dict[str, str]]:
+    """Special and user registers that the assembler knows by name (two have instructions but no name)."""
+    lines = [line for line in read_csv("registers.csv") if line["type"] in ("special", "user")]
+    return [line for line in lines if not line["note"].startswith("not in system-register name table")]
+
+
+def _regfile(files: Sequence[Mapping[str, str]], line: Mapping[str, str]) -> str:
+    parent = "BR" if line["layout"] == "view of BR" else line["name"]
+    index = [file["name"] for file in files].index(parent)
+    letter = line["note"].removeprefix("prefix ")
+    return f'{{"{line["name"]}", "{letter}", {index}, {line["bits"]}, {line["count"]}}}'
+
+
+def _sysreg(line: Mapping[str, str]) -> str:
+    return f'{{"{line["name"]}", {line["number"]}, {int(line["type"] == "user")}}}'
+
+
+def _interface(number: int, pin: Mapping[str, str]) -> str:
+    return f"{{\"{pin['name']}\", {pin['bits']}, 0, {number}, '{pin['note'][0]}'}}"
+
+
+@cache
+def _operand_numbers() -> Mapping[tuple[str, str, bool], int]:
+    """Number of every (operand name, kind, invisible) that occurs in the table."""
+    keys = {_operand_key(op, hidden): None for row in rows() for op, hidden in _all_operands(row)}
+    return {key: number for number, key in enumerate(keys)}
+
+
+def _all_operands(row: Row) -> Iterator[tuple[Operand, bool]]:
+    yield from ((operand, False) for operand in row.operands)
+    yield from ((operand, True) for operand in row.implicit)
+
+
+def _operand_key(operand: Operand, hidden: bool) -> tuple[str, str, bool]:
+    return operand.name, operand.kind.name, hidden
+
+
+def _operands() -> Iterator[str]:
+    yield _array("operand", "operands", (_operand(*key) for key in _operand_numbers()))
+
+
+def _operand(name: str, kind_name: str, hidden: bool) -> str:
+    kind = kinds()[kind_name]
+    files = [line["name"] for line in read_csv("registers.csv") if line["type"] == "regfile"]
+    number = list(kinds()).index(kind_name)
+    fixed = ident(kind_name)
+    flags = REGISTER * kind.is_register + PC_RELATIVE * (kind.cls == "label") + INVISIBLE * hidden
+    file = files.index(CLASS_FILES[kind.cls]) if kind.is_register else -1
+    bases = f"do_{fixed}, undo_{fixed}" if kind.cls == "label" else "0, 0"
+    count = kind.regs if kind.is_register else 0
+    return f'{{"{name}", {number}, {file}, {count}, {flags}, enc_{fixed}, dec_{fixed}, {bases}}}'
+
+
+@cache
+def opcodes() -> Mapping[str, list[Row]]:
+    """Rows by mnemonic: one opcode of the tools each (the two rows of `nop` share one)."""
+    result: dict[str, list[Row]] = {}
+    for row in rows():
+        result.setdefault(row.mnemonic, []).append(row)
+    return result
+
+
+def _iclasses() -> Iterator[str]:
+    names = {kind: _names(kind) for kind in ("state", "interface")}
+    entries = []
+    for number, (first, *_) in enumerate(opcodes().values()):
+        operands = [f"{{{{{_operand_numbers()[_operand_key(op, hid)]}}}, '{INOUT[op.role]}'}}" for op, hid in _all_operands(first)]
+        states = [f"{{{{{names['state'].index(use.name)}}}, '{INOUT[use.role]}'}}" for use in _uses(first, False)]
+        pins = [str(names["interface"].index(use.name)) for use in _uses(first, True)]
+        yield _array("arg", f"args_{number}", operands)
+        yield _array("arg", f"stateargs_{number}", states)
+        yield _array("int", f"pins_{number}", pins)
+        entries.append(
+            f"{{{len(operands)}, args_{number}, {len(states)}, stateargs_{number}, {len(pins)}, pins_{number}}}"
+        )
+    yield _array("iclass", "iclasses", entries)
+
+
+def _names(kind: str) -> list[str]:
+    return [line["name"] for line in read_csv("registers.csv") if line["type"] == kind]
+
+
+def _uses(row: Row, interface: bool) -> list[StateUse]:
+    return [use for use in row.states if use.is_interface is interface]
+
+
+def _opcodes() -> Iterator[str]:
+    entries = []
+    for number, (name, variants) in enumerate(opcodes().items()):
+        for row in variants:
+            yield f"static void put_{number}_{row.length}(unsigned *w) {{ w[0] = {row.match:#x}u; }}"
+        slots = (_encoder(number, variants, length, nibbles) for _, length, _, nibbles, _ in SLOTS)
+        yield f"static set_word puts_{number}[] = {{ {', '.join(slots)} }};"
+        entries.append(f'{{"{name}", {number}, {FLOW_FLAGS[variants[0].flow]}, puts_{number}, 0, 0}}')
+    yield _array("opcode", "opcodes", entries)
+
+
+def _encoder(number: int, variants: Sequence[Row], length: int, nibbles: Sequence[int]) -> str:
+    fits = any(row.length == length and row.match & 15 in nibbles for row in variants)
+    return f"put_{number}_{length}" if fits else "0"
+
+
+def _slots() -> Iterator[str]:
+    numbers = {name: number for number, name in enumerate(opcodes())}
+    for name, length, base, nibbles, _ in SLOTS:
+        own = [row for row in rows() if row.length == length and row.match & 15 in nibbles]
+        yield _array("pattern", f"patterns_{name}", (f"{{{r.mask:#x}u, {r.match:#x}u, {numbers[r.mnemonic]}}}" for r in own))
+        yield f"SLOT({name}, {(1 << 8 * length) - 1:#x}u, {base:#x}u, {len(own)})"
+    formats = (f'{{"{name}", {length}, base_{name}, 1, id_{number}}}' for number, (name, length, *_) in enumerate(SLOTS))
+    yield from (f"static int id_{number}[] = {{ {number} }};" for number in range(len(SLOTS)))
+    yield _array("format", "formats", formats)
+    yield _array("slot", "slots", (_slot(name, nop) for name, *_, nop in SLOTS))
+    for what, values in (("format", _format_of_nibble()), ("length", _length_of_nibble())):
+        yield f"static const int {what}_of_nibble[16] = {{ {', '.join(map(str, values))} }};"
+
+
+def _slot(name: str, nop: str | None) -> str:
+    quoted = f'"{nop}"' if nop else "0"
+    return f'{{"{name}_slot", "{name}", 0, take_{name}, give_{name}, getters_{name}, setters_{name}, decode_{name}, {quoted}}}'
+
+
+def _format_of_nibble() -> list[int]:
+    return [next(i for i, slot in enumerate(SLOTS) if nibble in slot[3]) for nibble in range(16)]
+
+
+def _length_of_nibble() -> list[int]:
+    return [SLOTS[number][1] for number in _format_of_nibble()]
+
+
+def _root() -> Iterator[str]:
+    highest = [max(int(s["number"]) for s in sysregs() if s["type"] == kind) for kind in ("special", "user")]
+    yield "static int decode_format(const unsigned *w) { return format_of_nibble[w[0] & 15]; }"
+    yield "static int decode_length(const unsigned char *p) { return length_of_nibble[p[0] & 15]; }"
+    yield f"ROOT({len(kinds())}, {highest[0]}, {highest[1]})"
+
+
+def _array(kind: str, name: str, entries: Iterable[str]) -> str:
+    """One writable array; the tools sort and store into these, so nothing here may be const."""
+    listed = list(entries)
+    body = ",\n  ".join(listed) if listed else "0"
+    return f"static {kind} {name}[] = {{\n  {body}\n}};" if listed else f"#define {name} 0"
