@@ -7,8 +7,10 @@ concrete machines (stepper, translator) implement the ``_read_*``, ``_write_*`` 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import Any, cast
+from types import MappingProxyType
+from typing import Any, ClassVar, cast
 
 from emu.cpu.values import Bits, Operand
 
@@ -48,6 +50,10 @@ class Machine(ABC):
     """Python-time constant: compute the sticky flags of FSR (off when the image never reads them)."""
     fused: bool
     """Python-time constant: madd.s/msub.s round once (True, the chip) or twice (diagnosis)."""
+    watch: bool = True
+    """Python-time constant: evaluate the other readings of a contested fact to see whether they matter here."""
+    blocks: ClassVar[Mapping[str, Callable[..., Any]]] = MappingProxyType({})
+    """Equal replacements of named steps of the semantics (emu.isa.semantics.pie_blocks), by name."""
 
     @abstractmethod
     def const(self, width: int, value: int) -> Bits:
@@ -116,6 +122,10 @@ class Machine(ABC):
     def raise_always(self, cause: Cause, vaddr: Bits | None = None) -> None:
         """Leave the instruction with an exception."""
         self.raise_if(self.const(1, 1), cause, vaddr)
+
+    def need_coprocessor(self, number: int) -> None:
+        """Leave with exception 32 + ``number`` unless bit ``number`` of CPENABLE is set."""
+        self.raise_if(~self.CPENABLE.bits(number, number), Cause(Cause.COPROCESSOR0_DISABLED + number))
 
     @abstractmethod
     def service(self, name: str, *values: Operand) -> Bits:
