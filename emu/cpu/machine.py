@@ -1,7 +1,8 @@
 """The abstract machine that instruction semantics act on (see docs/architecture.md, "Semantics once").
 
-:class:`Machine` and :class:`Operands` collect an instruction's writes and apply them when its function has returned. The
-concrete machines (stepper, translator) implement the ``_read_*``, ``_write_*`` and control primitives.
+:class:`Machine` and :class:`Operands` collect an instruction's writes and apply them when its function has
+returned. The concrete machines (stepper, translator) implement the ``_read_*``, ``_write_*`` and control
+primitives.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from emu.cpu.values import Bits, Operand
 
 
 class Cause(IntEnum):
-    """EXCCAUSE values (Xtensa ISA manual, exception causes), and pseudo causes >= 64 for window exceptions."""
+    """EXCCAUSE values (Xtensa ISA manual, exception causes); >= 64: pseudo causes of window exceptions."""
 
     ILLEGAL_INSTRUCTION = 0
     SYSCALL = 1
@@ -42,7 +43,7 @@ class Cause(IntEnum):
 
 
 class Machine(ABC):
-    """One instruction's view of the processor. Upper-case attributes (and Window*, PS*) are states by name."""
+    """One instruction's view of the processor. Upper-case attributes (also Window*) are states by name."""
 
     pc: Bits
     next_pc: Bits
@@ -51,7 +52,7 @@ class Machine(ABC):
     fused: bool
     """Python-time constant: madd.s/msub.s round once (True, the chip) or twice (diagnosis)."""
     watch: bool = True
-    """Python-time constant: evaluate the other readings of a contested fact to see whether they matter here."""
+    """Python-time constant: evaluate all readings of a contested fact to see whether they differ here."""
     blocks: ClassVar[Mapping[str, Callable[..., Any]]] = MappingProxyType({})
     """Equal replacements of named steps of the semantics (emu.isa.semantics.pie_blocks), by name."""
 
@@ -129,7 +130,7 @@ class Machine(ABC):
 
     @abstractmethod
     def service(self, name: str, *values: Operand) -> Bits:
-        """An effect that belongs to the engine (waiti, simcall, TLB, ERI, ...); returns 32 bits (0 if none)."""
+        """An effect that belongs to the engine (waiti, simcall, TLB, ...); returns 32 bits (0 if none)."""
 
     @abstractmethod
     def need_nearest_even(self) -> None:
