@@ -10,9 +10,9 @@ test see the same fields. Rules of the layout:
   and the engine's exit words.
 
 Every state is stored zero-extended to its field, also the signed accumulators: one canonical form, so two
-states are equal exactly when their bytes are. ``PC`` is the state of that name and the engine's program counter.
-``CCOUNT`` is kept relative to the instruction counter (one cycle an instruction): what an instruction reads is
-``(CCOUNT + instructions) mod 2**32``, so that nobody has to count it up.
+states are equal exactly when their bytes are. ``PC`` is the state of that name and the engine's program
+counter. ``CCOUNT`` is kept relative to the instruction counter (one cycle an instruction): what an
+instruction reads is ``(CCOUNT + instructions) mod 2**32``, so that nobody has to count it up.
 """
 
 from __future__ import annotations

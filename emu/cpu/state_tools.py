@@ -29,11 +29,15 @@ CALL_VALUES = {"PSINTLEVEL": 0, "PSEXCM": 0, "PSUM": 1, "PSWOE": 1, "PSCALLINC":
 """PS as start-up code leaves it for C code of the windowed ABI, in a call8."""
 
 _KEPT_BY_DIRTY = frozenset(
-    """PC WindowBase WindowStart CPENABLE VECBASE PRID CONFIGID0 CONFIGID1 LCOUNT INTENABLE INTERRUPT ICOUNT
-    ICOUNTLEVEL IBREAKENABLE DBREAKC0 DBREAKC1 InOCDMode RoundMode MEMCTL ATOMCTL LITBASE MMID ERACCESS
-    ERI_RAW_INTERLOCK XTSYNC DDR ERI_RD_In ERI_RD_Rdy ERI_WR_In CCOUNT CCOMPARE0 CCOMPARE1 CCOMPARE2 PSINTLEVEL
-    PSUM PSWOE PSEXCM PSCALLINC PSOWB InvalidEnable DivZeroEnable OverflowEnable UnderflowEnable
-    InexactEnable""".split()
+    (
+        *("PC", "WindowBase", "WindowStart", "LCOUNT", "THREADPTR", "VECBASE", "CPENABLE"),
+        *("PSINTLEVEL", "PSUM", "PSWOE", "PSEXCM", "PSCALLINC", "PSOWB", "RoundMode"),
+        *("InvalidEnable", "DivZeroEnable", "OverflowEnable", "UnderflowEnable", "InexactEnable"),
+        *("PRID", "CONFIGID0", "CONFIGID1", "MEMCTL", "ATOMCTL", "LITBASE", "MMID", "ERACCESS"),
+        *("INTENABLE", "INTERRUPT", "CCOUNT", "CCOMPARE0", "CCOMPARE1", "CCOMPARE2", "ICOUNT", "ICOUNTLEVEL"),
+        *("IBREAKENABLE", "DBREAKC0", "DBREAKC1", "InOCDMode", "DDR", "XTSYNC"),
+        *("ERI_RAW_INTERLOCK", "ERI_RD_In", "ERI_RD_Rdy", "ERI_WR_In"),
+    )
 )
 """States that a function may rely on, or that would start debug, timer or interrupt effects."""
 
@@ -94,7 +98,7 @@ def dirty(state: CpuState, seed: int) -> None:
     """Random contents in everything that a function may not rely on.
 
     Registers of all files, accumulators, SAR, SAR_BYTE, loop addresses (LCOUNT stays 0), sticky flags,
-    scratch registers. PS, window, RoundMode, CPENABLE, timers, debug and interrupt registers keep their values.
+    scratch registers. PS, window, FCR, CPENABLE, timers, debug and interrupt registers keep their values.
     """
     rng = random.Random(seed)
     for array, count in ((state.ar, WINDOW_REGISTERS), (state.f, 16), (state.mr, 4)):
