@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from emu.isa.decode import Insn, Bytes, IllegalInstruction, decode
+from emu.isa.decode import Bytes, IllegalInstruction, Insn, decode
 from emu.isa.table import REGISTER_CLASSES, Operand
 
 HEX_FROM = 256
-"""objdump writes immediates of this size and above (either sign) in hex."""
+"""objdump writes immediates of this size and above (either sign) as 32-bit hex."""
 
 
 def text(insn: Insn, label: Callable[[int], str] = hex) -> str:
     """Mnemonic, a tab and the operands; `label` writes target addresses (default: absolute hex)."""
-    operands = ", ".join(_operand(operand, insn.operands[operand.name], label) for operand in insn.row.operands)
+    operands = ", ".join(
+        _operand(operand, insn.operands[operand.name], label) for operand in insn.row.operands
+    )
     return f"{insn.mnemonic}\t{operands}" if operands else insn.mnemonic
 
 
@@ -38,5 +40,6 @@ def _operand(operand: Operand, value: int, label: Callable[[int], str]) -> str:
     if kind.cls == "label":
         return label(value)
     if kind.is_register:
-        return f"{REGISTER_CLASSES[kind.cls]}{value}"
-    return hex(value) if value <= -HEX_FROM or value >= HEX_FROM else str(value)
+        letter = REGISTER_CLASSES[kind.cls]
+        return ":".join(f"{letter}{number}" for number in range(value, value + kind.regs))
+    return str(value) if abs(value) < HEX_FROM else hex(value & 0xFFFFFFFF)

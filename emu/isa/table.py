@@ -16,7 +16,9 @@ from types import MappingProxyType
 LENGTH_OF_NIBBLE: tuple[int, ...] = (3,) * 8 + (2,) * 6 + (4,) * 2
 """Instruction length in bytes for each value of the low nibble of the first byte."""
 
-REGISTER_CLASSES: Mapping[str, str] = MappingProxyType({"ar": "a", "fr": "f", "qr": "q", "br": "b", "mr": "m"})
+REGISTER_CLASSES: Mapping[str, str] = MappingProxyType(
+    {"ar": "a", "fr": "f", "qr": "q", "br": "b", "mr": "m"}
+)
 """Operand class to the letter that the assembler writes before the register number."""
 
 

@@ -1,4 +1,4 @@
-"""`python -m emu.toolchain [show|install|env]`, the same as `emu toolchain` for scripts without the command."""
+"""`python -m emu.toolchain [show|install|env]`, like `emu toolchain`, for scripts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main(words: list[str]) -> int:
         settings = {**toolchain.env, "EMU_GCC_PREFIX": toolchain.prefix}
         print("\n".join(f"export {name}={shlex.quote(value)}" for name, value in settings.items()))
     else:
-        print(f"{toolchain.gcc}\nGCC {toolchain.version}, binutils {toolchain.binutils}, {toolchain.kind}")
+        print(toolchain.describe())
     return 0
 
 

@@ -38,7 +38,9 @@ def debian_mirror() -> str:
     """
     if not shutil.which("apt-get"):
         raise ToolchainError("this system has no apt-get")
-    listed = run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(ORIGIN) $(LABEL)", "Identifier: Packages"])
+    listed = run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI) $(ORIGIN) $(LABEL)", "Identifier: Packages"]
+    )
     for line in listed.splitlines():
         address, *rest = line.split()
         if rest == ["Debian", "Debian"]:

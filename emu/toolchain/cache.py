@@ -1,7 +1,7 @@
 """The cache folder: where fetched compilers and built plug-ins live, and how several processes share it.
 
-`EMU_CACHE_DIR` names the folder; without it the platform's user cache is used. Whatever is made is made
-in a temporary folder beside its final place, under a lock, and renamed at the end: a reader sees all or nothing.
+`EMU_CACHE_DIR` names the folder; without it the platform's user cache is used. Things are made in
+a temporary folder beside their final place, under a lock, and renamed at the end: a reader sees all or nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def cache_dir() -> Path:
 
 
 def make_once(name: str, build: Callable[[Path, Path], None], is_good: Callable[[Path], bool]) -> Path:
-    """Folder `name` of the cache, built by `build(temporary folder, final folder)` unless it is there and good.
+    """Folder `name` of the cache, built by `build(temporary, final)` unless it is there and good.
 
     Raises:
         ToolchainError: the cache folder cannot be written, or `build` failed; nothing is left behind then.

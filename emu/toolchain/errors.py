@@ -4,8 +4,9 @@ from __future__ import annotations
 
 
 class ToolchainError(Exception):
-    """A toolchain problem; `str()` says what is wrong and `mend` which command mends it (may be empty)."""
+    """A toolchain problem: `problem` says what is wrong, `mend` which command mends it (may be empty)."""
 
-    def __init__(self, message: str, mend: str = "") -> None:
-        super().__init__(message + (f"\nto mend: {mend}" if mend else ""))
+    def __init__(self, problem: str, mend: str = "") -> None:
+        super().__init__(problem + (f"\nto mend: {mend}" if mend else ""))
+        self.problem = problem
         self.mend = mend

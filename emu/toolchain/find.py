@@ -10,10 +10,11 @@ from functools import cache
 from pathlib import Path
 
 from emu.toolchain.errors import ToolchainError
+from emu.toolchain.install import install_missing
 from emu.toolchain.plugin import build_plugin
 from emu.toolchain.selftest import check
 from emu.toolchain.tools import Toolchain, binutils_version, gcc_version
-from emu.toolchain.unpacked import install_unpacked, unpacked_gcc
+from emu.toolchain.unpacked import unpacked_gcc
 
 FIRST_GCC = 13
 INSTALL = "emu toolchain install"
@@ -33,21 +34,31 @@ def find_toolchain(install: bool = False) -> Toolchain:
     """The first toolchain that passes the self test, ESP-IDF's before Debian's; remembered for this process.
 
     `EMU_GCC=/path/to/xtensa-...-gcc` names one compiler and stops the search. With `install`, and nothing
-    found, Debian's packages are unpacked into the cache.
+    found, what is missing is fetched (`emu.toolchain.install`).
 
     Raises:
         ToolchainError: nothing usable was found; the message lists what was tried and why it was refused.
     """
+    try:
+        return search()
+    except ToolchainError:
+        if not install or "EMU_GCC" in os.environ:
+            raise
+    install_missing()
+    return search()
+
+
+def search() -> Toolchain:
+    """`find_toolchain` without its memory and without installing anything."""
     refused: list[str] = []
     for candidate in candidates():
         try:
             return open_toolchain(candidate)
         except ToolchainError as error:
             refused.append(f"{candidate.gcc}: {error}")
-    if install and "EMU_GCC" not in os.environ:
-        return open_toolchain(Candidate("debian-unpacked", install_unpacked()))
     tried = "".join(f"\n  refused {line}" for line in refused)
-    raise ToolchainError(f"no compiler for the ESP32-S3 was found{tried}", INSTALL)
+    mend = "unset EMU_GCC, or name an ESP32-S3 compiler" if "EMU_GCC" in os.environ else INSTALL
+    raise ToolchainError(f"no compiler for the ESP32-S3 was found{tried}", mend)
 
 
 def candidates() -> Iterator[Candidate]:
@@ -67,10 +78,17 @@ def _idf_compilers() -> Iterator[Path]:
     for name in IDF_NAMES:
         if found := shutil.which(name):
             yield Path(found)
-    places = [os.environ.get("IDF_TOOLS_PATH"), Path.home() / ".espressif"]
-    for place in places:
-        for name in IDF_NAMES if place else ():
-            yield from sorted(Path(place or "").glob(f"tools/xtensa-*/*/*/bin/{name}"), reverse=True)
+    places = [os.environ.get("IDF_TOOLS_PATH", ""), "~/.espressif"]
+    for place in filter(None, places):
+        folder = Path(place).expanduser()
+        for name in IDF_NAMES:
+            yield from sorted(folder.glob(f"tools/xtensa-*/*/*/bin/{name}"), key=_release, reverse=True)
+
+
+def _release(gcc: Path) -> list[int]:
+    """Numbers of the version folder, such as esp-14.2.0_20241119, so that 14 comes after 9."""
+    digits = "".join(char if char.isdigit() else " " for char in gcc.parents[2].name)
+    return [int(part) for part in digits.split()]
 
 
 def open_toolchain(candidate: Candidate) -> Toolchain:
@@ -85,11 +103,15 @@ def open_toolchain(candidate: Candidate) -> Toolchain:
 
 
 def describe(candidate: Candidate) -> Toolchain:
-    """Versions and core description of a candidate, without the self test."""
+    """Versions and core description of a candidate, without the self test.
+
+    Raises:
+        ToolchainError: it does not run or is too old to be re-targeted.
+    """
     gcc = candidate.gcc
     version = gcc_version(gcc)
     if candidate.kind != "esp-idf" and int(version.split(".")[0]) < FIRST_GCC:
-        raise ToolchainError(f"GCC {version} is too old: only GCC {FIRST_GCC} or newer can be re-targeted", INSTALL)
+        raise ToolchainError(f"GCC {version} is too old: only GCC {FIRST_GCC} or newer can be re-targeted")
     plugin = _idf_plugin(gcc) if candidate.kind == "esp-idf" else build_plugin()
     env = {"XTENSA_GNU_CONFIG": str(plugin)} if plugin else {}
     return Toolchain(

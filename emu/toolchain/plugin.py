@@ -15,6 +15,7 @@ from emu.toolchain.plugin_source import plugin_source
 from emu.toolchain.process import clean_env, run
 
 FILE_NAME = "esp32s3.so"
+DIGEST_NAME = "esp32s3.so.sha256"
 # No C library is needed, so the object also loads into tools that bring a C library of their own.
 FLAGS = ("-O1", "-shared", "-fPIC", "-nostdlib", "-w")
 
@@ -32,8 +33,8 @@ def host_compiler() -> list[str]:
         if found := shutil.which(name):
             return [found]
     raise ToolchainError(
-        "no C compiler for this machine was found (cc, gcc or clang); it is needed once, to build the plug-in "
-        "that makes a stock xtensa compiler target the ESP32-S3",
+        "no C compiler for this machine was found (cc, gcc or clang); it is needed once, to build the "
+        "plug-in that makes a stock xtensa compiler target the ESP32-S3",
         "apt-get install gcc",
     )
 
@@ -50,13 +51,24 @@ def build_plugin() -> Path:
     folder = make_once(
         f"plugin/{source_hash()[:16]}-{machine}",
         partial(_build, compiler),
-        lambda place: (place / FILE_NAME).is_file(),
+        _is_whole,
     )
     return folder / FILE_NAME
+
+
+def _is_whole(folder: Path) -> bool:
+    """True if the object is the one that was built: a damaged file is built again, not loaded."""
+    try:
+        recorded = (folder / DIGEST_NAME).read_text(encoding="ascii")
+        return recorded == hashlib.sha256((folder / FILE_NAME).read_bytes()).hexdigest()
+    except (OSError, ValueError):
+        return False
 
 
 def _build(compiler: list[str], fresh: Path, final: Path) -> None:
     source = fresh / "esp32s3.c"
     source.write_text(plugin_source(), encoding="utf-8")
-    command = [*compiler, *FLAGS, "-o", fresh / FILE_NAME, source]
+    command: list[str | Path] = [*compiler, *FLAGS, "-o", fresh / FILE_NAME, source]
     run(command, clean_env(), what="the host's C compiler cannot build the plug-in")
+    digest = hashlib.sha256((fresh / FILE_NAME).read_bytes()).hexdigest()
+    (fresh / DIGEST_NAME).write_text(digest, encoding="ascii")

@@ -44,7 +44,8 @@ def _table_rule(kind: OperandKind) -> Iterator[str]:
         f"static int enc_{name}(unsigned *v) {{ unsigned f; for (f = 0; f < {len(kind.table)}u; f++) "
         f"if ((unsigned)values_{name}[f] == *v) {{ *v = f; return 0; }} return 1; }}"
     )
-    yield f"static int dec_{name}(unsigned *v) {{ *v = (unsigned)values_{name}[*v & {kind.mask_of_field:#x}u]; return 0; }}"
+    index = f"*v & {kind.mask_of_field:#x}u"
+    yield f"static int dec_{name}(unsigned *v) {{ *v = (unsigned)values_{name}[{index}]; return 0; }}"
 
 
 def _linear_rule(kind: OperandKind) -> Iterator[str]:
@@ -53,10 +54,12 @@ def _linear_rule(kind: OperandKind) -> Iterator[str]:
     scale = kind.scale or 1
     yield (
         f"static int enc_{name}(unsigned *v) {{ long long x = (long long)(int)*v - ({kind.offset}); "
-        f"long long q = x / ({scale}); if (x % ({scale}) || q < {-kind.wrap} || q >= {size - kind.wrap}) return 1; "
+        f"long long q = x / ({scale}); "
+        f"if (x % ({scale}) || q < {-kind.wrap} || q >= {size - kind.wrap}) return 1; "
         f"*v = (unsigned)q & {size - 1:#x}u; return 0; }}"
     )
     yield (
-        f"static int dec_{name}(unsigned *v) {{ int f = (int)((*v + {kind.wrap}u) & {size - 1:#x}u) - {kind.wrap}; "
+        f"static int dec_{name}(unsigned *v) {{ "
+        f"int f = (int)((*v + {kind.wrap}u) & {size - 1:#x}u) - {kind.wrap}; "
         f"*v = (unsigned)({kind.scale} * f + ({kind.offset})); return 0; }}"
     )

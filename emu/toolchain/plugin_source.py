@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 
-from emu.isa.table import Operand, OperandKind, Row, StateUse, kinds, read_csv, rows
+from emu.isa.table import Operand, OperandKind, Row, kinds, read_csv, rows
 from emu.toolchain.plugin_fields import field_functions, ident, value_functions
 
 SLOTS: tuple[tuple[str, int, int, tuple[int, ...], str | None], ...] = (
-    ("x24", 3, 0x0, tuple(range(0, 8)), "nop"),
+    ("x24", 3, 0x0, tuple(range(8)), "nop"),
     ("x16a", 2, 0x8, (8, 9, 10, 11), None),
     ("x16b", 2, 0xC, (12, 13), "nop.n"),
     ("x32", 4, 0xE, (14, 15), "nop"),
@@ -61,7 +61,9 @@ def _fields() -> Iterator[str]:
         yield from value_functions(kind)
     for name, length, _, _, _ in SLOTS:
         for verb in ("get", "set"):
-            entries = (f"{verb}_{ident(kind.name)}" if _occurs(kind, length) else "0" for kind in kinds().values())
+            entries = (
+                f"{verb}_{ident(kind.name)}" if _occurs(kind, length) else "0" for kind in kinds().values()
+            )
             yield f"static {verb}_field {verb}ters_{name}[] = {{ {', '.join(entries)} }};"
 
 
@@ -75,7 +77,9 @@ def _registers() -> Iterator[str]:
     yield _array("regfile", "regfiles", (_regfile(files, line) for line in files))
     states = (line for line in lines if line["type"] == "state")
     flags = {"exported": 1, "sticky-or": 2}
-    yield _array("state", "states", (f'{{"{s["name"]}", {s["bits"]}, {flags.get(s["note"], 0)}}}' for s in states))
+    yield _array(
+        "state", "states", (f'{{"{s["name"]}", {s["bits"]}, {flags.get(s["note"], 0)}}}' for s in states)
+    )
     yield _array("sysreg", "sysregs", map(_sysreg, sysregs()))
     pins = [line for line in lines if line["type"] == "interface"]
     yield _array("interface", "interfaces", (_interface(number, pin) for number, pin in enumerate(pins)))
@@ -144,27 +148,39 @@ def opcodes() -> Mapping[str, list[Row]]:
 
 
 def _iclasses() -> Iterator[str]:
-    names = {kind: _names(kind) for kind in ("state", "interface")}
     entries = []
     for number, (first, *_) in enumerate(opcodes().values()):
-        operands = [f"{{{{{_operand_numbers()[_operand_key(op, hid)]}}}, '{INOUT[op.role]}'}}" for op, hid in _all_operands(first)]
-        states = [f"{{{{{names['state'].index(use.name)}}}, '{INOUT[use.role]}'}}" for use in _uses(first, False)]
-        pins = [str(names["interface"].index(use.name)) for use in _uses(first, True)]
-        yield _array("arg", f"args_{number}", operands)
-        yield _array("arg", f"stateargs_{number}", states)
-        yield _array("int", f"pins_{number}", pins)
+        parts = {"args": _args(first), "stateargs": _state_args(first), "pins": _pins(first)}
+        for what, listed in parts.items():
+            yield _array("int" if what == "pins" else "arg", f"{what}_{number}", listed)
         entries.append(
-            f"{{{len(operands)}, args_{number}, {len(states)}, stateargs_{number}, {len(pins)}, pins_{number}}}"
+            "{" + ", ".join(f"{len(listed)}, {what}_{number}" for what, listed in parts.items()) + "}"
         )
     yield _array("iclass", "iclasses", entries)
 
 
+def _args(row: Row) -> list[str]:
+    numbers = _operand_numbers()
+    return [_arg(numbers[_operand_key(op, hidden)], op.role) for op, hidden in _all_operands(row)]
+
+
+def _state_args(row: Row) -> list[str]:
+    names = _names("state")
+    return [_arg(names.index(use.name), use.role) for use in row.states if not use.is_interface]
+
+
+def _pins(row: Row) -> list[str]:
+    names = _names("interface")
+    return [str(names.index(use.name)) for use in row.states if use.is_interface]
+
+
+def _arg(number: int, role: str) -> str:
+    return f"{{{{{number}}}, '{INOUT[role]}'}}"
+
+
+@cache
 def _names(kind: str) -> list[str]:
     return [line["name"] for line in read_csv("registers.csv") if line["type"] == kind]
-
-
-def _uses(row: Row, interface: bool) -> list[StateUse]:
-    return [use for use in row.states if use.is_interface is interface]
 
 
 def _opcodes() -> Iterator[str]:
@@ -187,9 +203,16 @@ def _slots() -> Iterator[str]:
     numbers = {name: number for number, name in enumerate(opcodes())}
     for name, length, base, nibbles, _ in SLOTS:
         own = [row for row in rows() if row.length == length and row.match & 15 in nibbles]
-        yield _array("pattern", f"patterns_{name}", (f"{{{r.mask:#x}u, {r.match:#x}u, {numbers[r.mnemonic]}}}" for r in own))
+        yield _array(
+            "pattern",
+            f"patterns_{name}",
+            (f"{{{r.mask:#x}u, {r.match:#x}u, {numbers[r.mnemonic]}}}" for r in own),
+        )
         yield f"SLOT({name}, {(1 << 8 * length) - 1:#x}u, {base:#x}u, {len(own)})"
-    formats = (f'{{"{name}", {length}, base_{name}, 1, id_{number}}}' for number, (name, length, *_) in enumerate(SLOTS))
+    formats = (
+        f'{{"{name}", {length}, base_{name}, 1, id_{number}}}'
+        for number, (name, length, *_) in enumerate(SLOTS)
+    )
     yield from (f"static int id_{number}[] = {{ {number} }};" for number in range(len(SLOTS)))
     yield _array("format", "formats", formats)
     yield _array("slot", "slots", (_slot(name, nop) for name, *_, nop in SLOTS))
@@ -198,8 +221,9 @@ def _slots() -> Iterator[str]:
 
 
 def _slot(name: str, nop: str | None) -> str:
+    functions = ", ".join(f"{verb}_{name}" for verb in ("take", "give", "getters", "setters", "decode"))
     quoted = f'"{nop}"' if nop else "0"
-    return f'{{"{name}_slot", "{name}", 0, take_{name}, give_{name}, getters_{name}, setters_{name}, decode_{name}, {quoted}}}'
+    return f'{{"{name}_slot", "{name}", 0, {functions}, {quoted}}}'
 
 
 def _format_of_nibble() -> list[int]:

@@ -29,10 +29,10 @@ def clean_env(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return env | {"LC_ALL": "C", "LANGUAGE": "C"} | dict(extra or {})
 
 
-def run(
-    command: Sequence[str | Path], env: Mapping[str, str] | None = None, what: str = "", stdin: str | None = None
-) -> str:
-    """Run `command` and return its output.
+def execute(
+    command: Sequence[str | Path], env: Mapping[str, str] | None = None, what: str = "cannot run a tool"
+) -> subprocess.CompletedProcess[str]:
+    """Run `command` to its end, without input, and return what it wrote.
 
     Raises:
         ToolchainError: it could not be started or ended with another status than 0; the message holds `what`,
@@ -43,18 +43,23 @@ def run(
         done = subprocess.run(
             words,
             env=dict(env) if env is not None else clean_env(),
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
             check=False,
         )
     except OSError as error:
-        raise ToolchainError(f"{what or 'cannot run a tool'}: {words[0]}: {error.strerror}") from error
+        raise ToolchainError(f"{what}: {words[0]}: {error.strerror}") from error
     if done.returncode:
         tail = "\n".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-20:])
-        raise ToolchainError(
-            f"{what or 'a tool failed'}: {shlex.join(words)} ended with status {done.returncode}\n{tail}".rstrip()
-        )
-    return done.stdout
+        ending = f"{shlex.join(words)} ended with status {done.returncode}"
+        raise ToolchainError(f"{what}: {ending}\n{tail}".rstrip())
+    return done
+
+
+def run(
+    command: Sequence[str | Path], env: Mapping[str, str] | None = None, what: str = "cannot run a tool"
+) -> str:
+    """`execute`, and only the standard output of it."""
+    return execute(command, env, what).stdout

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emu.toolchain.errors import ToolchainError
-from emu.toolchain.process import clean_env, run
+from emu.toolchain.process import clean_env, execute, run
 
 BASE_FLAGS = ("-mlongcalls", "-mabi=windowed")
 LINK_FLAGS = ("-nostdlib", "-Wl,--fatal-warnings")
@@ -20,7 +20,7 @@ class Toolchain:
     """One set of tools. `env` must be passed to each of them: it names the core description.
 
     `kind` is esp-idf, debian (installed packages) or debian-unpacked (in the cache). `prefix` is the path
-    of the tools up to and including the last '-'. `plugin` is the core description, None where it is built in.
+    of the tools up to and including the last '-'. `plugin` is the core description, None if built in.
     """
 
     kind: str
@@ -45,25 +45,33 @@ class Toolchain:
         """Path of a binutils program, such as `tool("objdump")`."""
         return Path(self.prefix + name)
 
-    def run(self, tool: str, args: Iterable[str | Path], what: str = "") -> str:
+    def run(self, tool: str, args: Iterable[str | Path], what: str = "cannot run a tool") -> str:
         """Run one of the tools; returns its output, raises ToolchainError with its messages if it fails."""
         return run([self.tool(tool), *args], self.full_env, what)
 
+    def _make(self, args: Iterable[str | Path], what: str) -> str:
+        """Run the driver with the base flags; returns its messages."""
+        return execute([self.gcc, *BASE_FLAGS, *args], self.full_env, what).stderr
+
     def compile(self, source: Path | str, obj: Path | str, flags: Sequence[str] = ()) -> str:
         """C to object file. Windowed ABI and long calls are always set; returns the compiler's warnings."""
-        return self.run("gcc", [*BASE_FLAGS, *flags, "-c", source, "-o", obj], f"cannot compile {source}")
+        return self._make([*flags, "-c", source, "-o", obj], f"cannot compile {source}")
 
     def assemble(self, source: Path | str, obj: Path | str, flags: Sequence[str] = ()) -> str:
-        """Assembly (`.S` is preprocessed, `.s` is not) to object file."""
-        return self.run("gcc", [*BASE_FLAGS, *flags, "-c", source, "-o", obj], f"cannot assemble {source}")
+        """Assembly (`.S` is preprocessed, `.s` is not) to object file; returns the warnings."""
+        return self._make([*flags, "-c", source, "-o", obj], f"cannot assemble {source}")
 
     def link(
-        self, objs: Sequence[Path | str], out: Path | str, script: Path | str | None, flags: Sequence[str] = ()
+        self,
+        objs: Sequence[Path | str],
+        out: Path | str,
+        script: Path | str | None,
+        flags: Sequence[str] = (),
     ) -> str:
         """Link without any library; every linker warning is an error (an ABI mix is only a warning to ld)."""
         quiet = ("-Wl,--no-warn-rwx-segments",) if _numbers(self.binutils) >= FIRST_WITH_RWX_WARNING else ()
         chosen = ("-T", script) if script is not None else ()
-        return self.run("gcc", [*BASE_FLAGS, *LINK_FLAGS, *quiet, *flags, *objs, *chosen, "-o", out], f"cannot link {out}")
+        return self._make([*LINK_FLAGS, *quiet, *flags, *objs, *chosen, "-o", out], f"cannot link {out}")
 
     def objdump(self, path: Path | str, args: Sequence[str] = ("-d",)) -> str:
         """Text of `objdump args path`."""
@@ -79,6 +87,10 @@ class Toolchain:
     def identity(self) -> dict[str, str]:
         """What a manifest records: kind, compiler and binutils versions."""
         return {"kind": self.kind, "gcc": self.version, "binutils": self.binutils}
+
+    def describe(self) -> str:
+        """One line for people."""
+        return f"GCC {self.version}, binutils {self.binutils} ({self.kind}): {self.gcc}"
 
 
 def gcc_version(gcc: Path, env: dict[str, str] | None = None) -> str:

