@@ -1,7 +1,7 @@
 """The cache folder: where fetched compilers and built plug-ins live, and how several processes share it.
 
 `EMU_CACHE_DIR` names the folder; without it the platform's user cache is used. Things are made in
-a temporary folder beside their final place, under a lock, and renamed at the end: a reader sees all or nothing.
+a temporary folder beside their final place, under a lock, and renamed at the end: readers see all or nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fetching what is missing. The system is changed only as root and through apt, and each step is said aloud."""
+"""Fetching what is missing. Only as root, only through apt, and said aloud is the system itself changed."""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 
-from emu.isa.table import Operand, OperandKind, Row, kinds, read_csv, rows
+from emu.isa.table import Operand, Row, kinds, read_csv, rows
 from emu.toolchain.plugin_fields import field_functions, ident, value_functions
+from emu.toolchain.plugin_registers import array, registers, settings, sysregs
 
 SLOTS: tuple[tuple[str, int, int, tuple[int, ...], str | None], ...] = (
     ("x24", 3, 0x0, tuple(range(8)), "nop"),
@@ -32,9 +33,9 @@ def plugin_source() -> str:
     """The whole C file, a pure function of the package's tables."""
     parts: list[Iterable[str]] = [
         [resources.files("emu.toolchain").joinpath("plugin_head.c").read_text(encoding="utf-8")],
-        _settings(),
+        settings(),
         _fields(),
-        _registers(),
+        registers(),
         _operands(),
         _iclasses(),
         _opcodes(),
@@ -44,17 +45,6 @@ def plugin_source() -> str:
     return "\n".join(line for part in parts for line in part) + "\n"
 
 
-def _settings() -> Iterator[str]:
-    """`xtensa_config_v1` .. `v3` (plain ints in table order) and the macros that GCC predefines."""
-    lines = [line for line in read_csv("core-config.csv") if line["plugin_field"]]
-    for version in ("v1", "v2", "v3"):
-        fields = [line for line in lines if line["plugin_field"].startswith(version + ".")]
-        fields.sort(key=lambda line: int(line["plugin_field"].split(".")[1]))
-        yield f"int xtensa_config_{version}[] = {{ {', '.join(line['value'] for line in fields)} }};"
-    macros = "".join(f'"__{line["name"]}={line["value"]}", ' for line in lines)
-    yield f"const char *xtensa_config_strings[] = {{ {macros}0 }};"
-
-
 def _fields() -> Iterator[str]:
     for kind in kinds().values():
         yield from field_functions(kind)
@@ -62,48 +52,9 @@ def _fields() -> Iterator[str]:
     for name, length, _, _, _ in SLOTS:
         for verb in ("get", "set"):
             entries = (
-                f"{verb}_{ident(kind.name)}" if _occurs(kind, length) else "0" for kind in kinds().values()
+                f"{verb}_{ident(kind.name)}" if length in kind.lens else "0" for kind in kinds().values()
             )
             yield f"static {verb}_field {verb}ters_{name}[] = {{ {', '.join(entries)} }};"
-
-
-def _occurs(kind: OperandKind, length: int) -> bool:
-    return length in kind.lens
-
-
-def _registers() -> Iterator[str]:
-    lines = read_csv("registers.csv")
-    files = [line for line in lines if line["type"] == "regfile"]
-    yield _array("regfile", "regfiles", (_regfile(files, line) for line in files))
-    states = (line for line in lines if line["type"] == "state")
-    flags = {"exported": 1, "sticky-or": 2}
-    yield _array(
-        "state", "states", (f'{{"{s["name"]}", {s["bits"]}, {flags.get(s["note"], 0)}}}' for s in states)
-    )
-    yield _array("sysreg", "sysregs", map(_sysreg, sysregs()))
-    pins = [line for line in lines if line["type"] == "interface"]
-    yield _array("interface", "interfaces", (_interface(number, pin) for number, pin in enumerate(pins)))
-
-
-def sysregs() -> list[dict[str, str]]:
-    """Special and user registers that the assembler knows by name (two have instructions but no name)."""
-    lines = [line for line in read_csv("registers.csv") if line["type"] in ("special", "user")]
-    return [line for line in lines if not line["note"].startswith("not in system-register name table")]
-
-
-def _regfile(files: Sequence[Mapping[str, str]], line: Mapping[str, str]) -> str:
-    parent = "BR" if line["layout"] == "view of BR" else line["name"]
-    index = [file["name"] for file in files].index(parent)
-    letter = line["note"].removeprefix("prefix ")
-    return f'{{"{line["name"]}", "{letter}", {index}, {line["bits"]}, {line["count"]}}}'
-
-
-def _sysreg(line: Mapping[str, str]) -> str:
-    return f'{{"{line["name"]}", {line["number"]}, {int(line["type"] == "user")}}}'
-
-
-def _interface(number: int, pin: Mapping[str, str]) -> str:
-    return f"{{\"{pin['name']}\", {pin['bits']}, 0, {number}, '{pin['note'][0]}'}}"
 
 
 @cache
@@ -123,7 +74,7 @@ def _operand_key(operand: Operand, hidden: bool) -> tuple[str, str, bool]:
 
 
 def _operands() -> Iterator[str]:
-    yield _array("operand", "operands", (_operand(*key) for key in _operand_numbers()))
+    yield array("operand", "operands", (_operand(*key) for key in _operand_numbers()))
 
 
 def _operand(name: str, kind_name: str, hidden: bool) -> str:
@@ -152,11 +103,11 @@ def _iclasses() -> Iterator[str]:
     for number, (first, *_) in enumerate(opcodes().values()):
         parts = {"args": _args(first), "stateargs": _state_args(first), "pins": _pins(first)}
         for what, listed in parts.items():
-            yield _array("int" if what == "pins" else "arg", f"{what}_{number}", listed)
+            yield array("int" if what == "pins" else "arg", f"{what}_{number}", listed)
         entries.append(
             "{" + ", ".join(f"{len(listed)}, {what}_{number}" for what, listed in parts.items()) + "}"
         )
-    yield _array("iclass", "iclasses", entries)
+    yield array("iclass", "iclasses", entries)
 
 
 def _args(row: Row) -> list[str]:
@@ -191,7 +142,7 @@ def _opcodes() -> Iterator[str]:
         slots = (_encoder(number, variants, length, nibbles) for _, length, _, nibbles, _ in SLOTS)
         yield f"static set_word puts_{number}[] = {{ {', '.join(slots)} }};"
         entries.append(f'{{"{name}", {number}, {FLOW_FLAGS[variants[0].flow]}, puts_{number}, 0, 0}}')
-    yield _array("opcode", "opcodes", entries)
+    yield array("opcode", "opcodes", entries)
 
 
 def _encoder(number: int, variants: Sequence[Row], length: int, nibbles: Sequence[int]) -> str:
@@ -203,7 +154,7 @@ def _slots() -> Iterator[str]:
     numbers = {name: number for number, name in enumerate(opcodes())}
     for name, length, base, nibbles, _ in SLOTS:
         own = [row for row in rows() if row.length == length and row.match & 15 in nibbles]
-        yield _array(
+        yield array(
             "pattern",
             f"patterns_{name}",
             (f"{{{r.mask:#x}u, {r.match:#x}u, {numbers[r.mnemonic]}}}" for r in own),
@@ -214,8 +165,8 @@ def _slots() -> Iterator[str]:
         for number, (name, length, *_) in enumerate(SLOTS)
     )
     yield from (f"static int id_{number}[] = {{ {number} }};" for number in range(len(SLOTS)))
-    yield _array("format", "formats", formats)
-    yield _array("slot", "slots", (_slot(name, nop) for name, *_, nop in SLOTS))
+    yield array("format", "formats", formats)
+    yield array("slot", "slots", (_slot(name, nop) for name, *_, nop in SLOTS))
     for what, values in (("format", _format_of_nibble()), ("length", _length_of_nibble())):
         yield f"static const int {what}_of_nibble[16] = {{ {', '.join(map(str, values))} }};"
 
@@ -239,10 +190,3 @@ def _root() -> Iterator[str]:
     yield "static int decode_format(const unsigned *w) { return format_of_nibble[w[0] & 15]; }"
     yield "static int decode_length(const unsigned char *p) { return length_of_nibble[p[0] & 15]; }"
     yield f"ROOT({len(kinds())}, {highest[0]}, {highest[1]})"
-
-
-def _array(kind: str, name: str, entries: Iterable[str]) -> str:
-    """One writable array; the tools sort and store into these, so nothing here may be const."""
-    listed = list(entries)
-    body = ",\n  ".join(listed) if listed else "0"
-    return f"static {kind} {name}[] = {{\n  {body}\n}};" if listed else f"#define {name} 0"
