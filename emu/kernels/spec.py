@@ -1,17 +1,18 @@
 """What a kernel is: parameters in C order, dimensions, alignment rules, mirror and symbol.
 
-A kernel file in this room holds one or more mirrors and registers each with :func:`kernel`. The mirror takes the
-same parameters in the same order as the C function: one numpy array per pointer (1-D, C order, exactly the
-elements the function may touch), one numpy scalar of the declared dtype per scalar parameter. It writes its
-results into the output arrays and returns what the C function returns. ``emu.verify`` derives everything else.
+A kernel file in this room holds one or more mirrors and registers each with :func:`kernel`. The mirror takes
+the same parameters in the same order as the C function: one numpy array per pointer (1-D, C order, exactly
+the elements the function may touch), one numpy scalar of the declared dtype per scalar parameter. It writes
+its results into the output arrays and returns what the C function returns. ``emu.verify`` derives everything
+else.
 
 Two rules make a mirror and its firmware function comparable without exceptions:
 
-* Every writable buffer starts with the same bytes on both sides, and all of it is compared afterwards. What the
-  function does not write (gaps of a strided output, rows after a refused one, everything after a bad argument)
-  must therefore stay as it was.
-* A mirror that checks alignment looks at the address of the array that it is given. The array must stand at the
-  same offset modulo 16 as the guest buffer: see :func:`emu.kernels.arrays.place`.
+* Every writable buffer starts with the same bytes on both sides, and all of it is compared afterwards. What
+  the function does not write (gaps of a strided output, rows after a refused one, everything after a bad
+  argument) must therefore stay as it was.
+* A mirror that checks alignment looks at the address of the array that it is given. The array must stand at
+  the same offset modulo 16 as the guest buffer: see :func:`emu.kernels.arrays.place`.
 """
 
 from __future__ import annotations
@@ -42,13 +43,14 @@ class Tensor:
     """A pointer parameter.
 
     ``shape``: entries are ints, dimension names, or functions of the drawn dimensions (e.g. a padded size).
-    ``align``: alignment in bytes that the function requires of the pointer; the generator never breaks it unless
-    it tests the misaligned status. ``align=1`` tensors are placed at every offset 0..15, but always at a multiple
-    of the item size when ``natural`` is true. ``fill``: a function (dims, rng, array) that corrects an array
-    after generation: padding, packed layouts, tables. It is a projection (filling twice changes nothing more,
-    given the same rng), so it can be applied again after an element was shrunk. ``neutral``: the element value
-    that contributes nothing; shrinking replaces elements by it and counts the others. ``valid`` gives the mask (or
-    slice) of elements that are compared; the default, all, is right whenever untouched elements stay as they were.
+    ``align``: alignment in bytes that the function requires of the pointer; the generator never breaks it
+    unless it tests the misaligned status. ``align=1`` tensors are placed at every offset 0..15, but always at
+    a multiple of the item size when ``natural`` is true. ``fill``: a function (dims, rng, array) that
+    corrects an array after generation: padding, packed layouts, tables. It is a projection (filling twice
+    changes nothing more, given the same rng), so it can be applied again after an element was shrunk.
+    ``neutral``: the element value that contributes nothing; shrinking replaces elements by it and counts the
+    others. ``valid`` gives the mask (or slice) of elements that are compared; the default, all, is right
+    whenever untouched elements stay as they were.
 
     ``values`` names a family of contents (emu.verify.strategies):
 
@@ -66,8 +68,8 @@ class Tensor:
     table         nothing is generated: ``fill`` writes the whole array
     ============= ==================================================================================
 
-    An exhaustive run of an ``elementwise`` kernel visits the patterns of ``domain`` that belong to the family of
-    its input: "finite" leaves out exponent field 255.
+    An exhaustive run of an ``elementwise`` kernel visits the patterns of ``domain`` that belong to the family
+    of its input: "finite" leaves out exponent field 255.
     """
 
     name: str
@@ -84,7 +86,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A scalar parameter: a dimension (by name), a fixed function of the dimensions, or generated ``values``."""
+    """A scalar parameter: a dimension (by name), a function of the dimensions, or generated ``values``."""
 
     name: str
     dtype: str
@@ -99,9 +101,10 @@ Param = Tensor | Scalar
 class Fault:
     """A call that the function must refuse: it returns ``status`` and leaves every buffer as it was.
 
-    Dimensions and buffers are drawn as for a valid call. Then the ``scalars`` named here get another value (an int,
-    or a function of the drawn dimensions), and each pointer in ``misalign`` is placed at an offset that is not a
-    multiple of its ``align``. Buffers keep their drawn sizes: the function returns before it touches them.
+    Dimensions and buffers are drawn as for a valid call. Then the ``scalars`` named here get another value
+    (an int, or a function of the drawn dimensions), and each pointer in ``misalign`` is placed at an offset
+    that is not a multiple of its ``align``. Buffers keep their drawn sizes: the function returns before it
+    touches them.
     """
 
     name: str
@@ -114,7 +117,8 @@ class Fault:
 class Kernel:
     """One firmware function and its mirror. ``returns`` is a dtype name or None (void).
 
-    ``derived``: sizes computed from the drawn ones, in order; shapes and scalars may name them like dimensions.
+    ``derived``: sizes computed from the drawn ones, in order; shapes and scalars may name them like
+    dimensions.
     """
 
     symbol: str

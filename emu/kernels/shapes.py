@@ -1,0 +1,35 @@
+"""Sizes that several kernel files describe in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from emu.kernels.spec import Dim, Dims, Scalar
+from emu.numerics.packed import padded
+from emu.numerics.status import MAX_COLUMNS
+
+TAILS = (0, 1, 2, 15, 16, 17, 31, 32, 33)
+"""Around the vector block of 16: nothing, one, one less, exact, one more."""
+
+N = Dim("n", 0, 300, special=TAILS)
+N_SCALAR = Scalar("n", "int32", "n")
+ROWS = Dim("rows", 0, 5, special=(1, 2, 3))
+COLS = Dim("cols", 0, 700, special=(*TAILS, 47, 48, 49, 63, 64, 65, 127, 128))
+X_GAP = Dim("x_gap", 0, 3)
+
+TOO_MANY = MAX_COLUMNS + 1
+TOO_MANY_STRIDE = padded(TOO_MANY, 16)
+
+
+def block16(dims: Dims) -> int:
+    """Columns with the zero padding that a vector kernel reads."""
+    return padded(dims["cols"], 16)
+
+
+def extent(rows: str, stride: str, width: str) -> Callable[[Dims], int]:
+    """Elements from the first of ``rows`` rows to the end of the last one, ``width`` wide."""
+
+    def size(dims: Dims) -> int:
+        return (dims[rows] - 1) * dims[stride] + dims[width] if dims[rows] else 0
+
+    return size

@@ -1,0 +1,59 @@
+"""The one decorator under which every mirror is compiled: strict IEEE arithmetic, cached on disk."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def jit(function: F) -> F:
+    """Compile ``function`` with numba on first use: no fastmath, IEEE division, the GIL released, cached.
+
+    Types are those of the arguments. Constants must be numpy scalars: a bare Python float is a double and
+    would turn the expression around it into double arithmetic (docs/numerics.md section 1).
+    """
+    dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=False)(function)
+    _enable_cache(dispatcher)
+    return cast(F, dispatcher)
+
+
+def _enable_cache(dispatcher: Any) -> None:
+    """Cache under a stamp that covers the whole room.
+
+    Numba stamps an entry with the text of the function's own file only. A kernel whose building block was
+    edited in another file would go on running its old arithmetic, so the stamp gets a digest of all of them.
+    """
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError as error:
+        _warn_uncached(str(error))
+        return
+    file = dispatcher._cache._cache_file
+    file._source_stamp = (file._source_stamp, room_digest())
+
+
+@functools.cache
+def _warn_uncached(reason: str) -> None:
+    warnings.warn(
+        f"compiled mirrors cannot be cached and will be compiled again in every process: {reason}; "
+        "set NUMBA_CACHE_DIR to a writable directory",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+@functools.cache
+def room_digest() -> str:
+    """SHA-256 (hex) of the Python sources of emu/numerics, by name and content."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
