@@ -1,0 +1,182 @@
+"""A plan (what Hypothesis draws) and a case (what a target runs), and the deterministic way from one to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from emu.kernels.spec import Fault, Kernel, Scalar, Tensor
+from emu.verify.contents import Source, generate
+from emu.verify.errors import UsageProblem
+from emu.verify.families import Array, family
+from emu.verify.shapes import all_dims, columns_of, fixed_value, scalars, shape_of, tensors
+
+_FILL_KEY = 1 << 32
+_SCALAR_KEY = 2 << 32
+MASK64 = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Structure of a case: drawn sizes, one kind and one pointer offset per tensor, two seeds.
+
+    ``picks``: drawn positions in the family's list of extremes; a small tensor uses them instead of bulk contents.
+    ``scalar_picks``: per generated scalar, negative for a random value or a position in the list of extremes.
+    ``fault``: position in the spec's list of calls that must be refused, negative for a valid call.
+    """
+
+    dims: Mapping[str, int]
+    kinds: tuple[str, ...]
+    offsets: tuple[int, ...]
+    content: int
+    dirty: int
+    picks: tuple[int, ...] = ()
+    scalar_picks: tuple[int, ...] = ()
+    fault: int = -1
+
+
+@dataclass
+class Case:
+    """Everything a target needs: complete sizes, initial contents (in and inout), pointer offsets, scalars.
+
+    ``arrays`` holds flat arrays by parameter name; outputs have none: both targets start them with the same bytes
+    derived from ``dirty``, which also seeds guard zones, registers and stack. ``offsets`` are 0..15 per pointer.
+    ``content`` seeds the fill functions of the spec; ``fault`` names the refusal that is tested ("" for a valid call);
+    ``origin`` says where the case came from (seed, example, ...).
+    """
+
+    kernel: str
+    dims: dict[str, int]
+    arrays: dict[str, Array]
+    offsets: dict[str, int]
+    scalars: dict[str, Any]
+    dirty: int
+    content: int = 0
+    fault: str = ""
+    origin: dict[str, Any] = field(default_factory=dict)
+
+
+def generator(content: int, key: int) -> np.random.Generator:
+    """Counter-based generator for one part of a case: the same on every machine, cheap to make."""
+    return np.random.Generator(np.random.Philox(key=np.array([content & MASK64, key], np.uint64)))
+
+
+def typed(scalar: Scalar, value: Any) -> Any:
+    """``value`` as a numpy scalar of the parameter's dtype; integers wrap like a C conversion."""
+    dtype = np.dtype(scalar.dtype)
+    if dtype.kind == "f":
+        return dtype.type(value)
+    return (
+        np.array(int(value) & ((1 << 8 * dtype.itemsize) - 1), np.uint64)
+        .astype(f"u{dtype.itemsize}")
+        .view(dtype)[()]
+    )
+
+
+def fault_named(kernel: Kernel, name: str) -> Fault | None:
+    """The refusal of that name, None for "". Raises UsageProblem when the spec has none."""
+    if not name:
+        return None
+    for fault in kernel.faults:
+        if fault.name == name:
+            return fault
+    raise UsageProblem(f"kernel {kernel.symbol} has no refused call named {name!r}")
+
+
+def scalar_values(
+    kernel: Kernel, dims: Mapping[str, int], drawn: Mapping[str, Any], fault: Fault | None = None
+) -> dict[str, Any]:
+    """All scalar arguments: those fixed by the dimensions, ``drawn`` for the generated ones, a fault's own on top."""
+    values = {}
+    for s in scalars(kernel):
+        value = drawn[s.name] if s.value is None else fixed_value(kernel, s, dims)
+        if fault is not None and s.name in fault.scalars:
+            rule = fault.scalars[s.name]
+            value = rule(dims) if callable(rule) else rule
+        values[s.name] = typed(s, value)
+    return values
+
+
+def misaligned(tensor: Tensor, dirty: int) -> int:
+    """A pointer offset 1..15 that breaks the tensor's alignment (a multiple of the item size when natural)."""
+    step = np.dtype(tensor.dtype).itemsize if tensor.natural else 1
+    choices = [o for o in range(0, 16, step) if o % tensor.align]
+    if not choices:
+        raise UsageProblem(f"tensor {tensor.name}: no offset below 16 breaks an alignment of {tensor.align}")
+    return choices[dirty % len(choices)]
+
+
+def materialise(kernel: Kernel, plan: Plan) -> Case:
+    """The case that ``plan`` describes. Deterministic: the same plan gives the same bytes everywhere."""
+    dims = all_dims(kernel, plan.dims)
+    fault = kernel.faults[plan.fault] if plan.fault >= 0 else None
+    drawn = _draw_scalars(kernel, plan)
+    valid = scalar_values(kernel, dims, drawn)
+    scale = next((float(v) for v in valid.values() if isinstance(v, np.floating) and 0 < v < 1e30), 1.0)
+    arrays = {}
+    offsets = {}
+    for i, tensor in enumerate(tensors(kernel)):
+        broken = fault is not None and tensor.name in fault.misalign
+        offsets[tensor.name] = misaligned(tensor, plan.dirty) if broken else plan.offsets[i]
+        if tensor.role != "out":
+            arrays[tensor.name] = _contents(kernel, tensor, dims, plan, i, valid, scale)
+    values = scalar_values(kernel, dims, drawn, fault) if fault else valid
+    return Case(
+        kernel.symbol, dims, arrays, offsets, values, plan.dirty, plan.content, fault.name if fault else ""
+    )  # fmt: skip
+
+
+def refill(
+    kernel: Kernel, tensor: Tensor, dims: Mapping[str, int], array: Array, content: int, index: int
+) -> None:
+    """Let the spec overwrite padding or packed parts of ``array`` (flat, in place)."""
+    if tensor.fill is None:
+        return
+    try:
+        tensor.fill(
+            dims, generator(content, _FILL_KEY + index), array.reshape(shape_of(kernel, tensor, dims))
+        )
+    except Exception as error:
+        raise UsageProblem(
+            f"kernel {kernel.symbol}: the fill function of {tensor.name!r} failed: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _contents(
+    kernel: Kernel,
+    tensor: Tensor,
+    dims: Mapping[str, int],
+    plan: Plan,
+    index: int,
+    arguments: Mapping[str, Any],
+    scale: float,
+) -> Array:
+    values = family(tensor.values, tensor.dtype)
+    n = prod(shape_of(kernel, tensor, dims))
+    columns = columns_of(kernel, tensor, dims, arguments)
+    if plan.picks and 0 < n <= len(plan.picks):
+        array = values.specials[np.array(plan.picks[:n]) % values.specials.size]
+    else:
+        rng = generator(plan.content, index)
+        array = generate(plan.kinds[index], Source(values, rng, n, columns, tensor.neutral, scale))
+    array = np.ascontiguousarray(array, values.dtype)
+    refill(kernel, tensor, dims, array, plan.content, index)
+    return array
+
+
+def _draw_scalars(kernel: Kernel, plan: Plan) -> dict[str, Any]:
+    drawn = {}
+    for i, scalar in enumerate(s for s in scalars(kernel) if s.value is None):
+        values = family(scalar.values, scalar.dtype)
+        pick = plan.scalar_picks[i] if i < len(plan.scalar_picks) else -1
+        rng = generator(plan.content, _SCALAR_KEY + i)
+        drawn[scalar.name] = (
+            values.specials[pick % values.specials.size]
+            if pick >= 0
+            else (values.wide(rng, 2) if rng.integers(0, 2) else values.small(rng, 2))[0]
+        )
+    return drawn

@@ -1,0 +1,111 @@
+"""Sizes of a kernel's tensors: dimensions, derived dimensions, shapes, valid masks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from emu.kernels.spec import Kernel, Scalar, Tensor
+from emu.verify.errors import UsageProblem
+
+
+def tensors(kernel: Kernel) -> list[Tensor]:
+    """The pointer parameters, in C order."""
+    return [p for p in kernel.params if isinstance(p, Tensor)]
+
+
+def scalars(kernel: Kernel) -> list[Scalar]:
+    """The scalar parameters, in C order."""
+    return [p for p in kernel.params if isinstance(p, Scalar)]
+
+
+def all_dims(kernel: Kernel, drawn: Mapping[str, int]) -> dict[str, int]:
+    """Drawn dimensions plus the derived ones, computed in their order."""
+    dims = {d.name: int(drawn[d.name]) for d in kernel.dims}
+    for name, rule in kernel.derived.items():
+        dims[name] = int(_user(kernel, f"derived size {name!r}", rule, dims))
+    return dims
+
+
+def shape_of(kernel: Kernel, tensor: Tensor, dims: Mapping[str, int]) -> tuple[int, ...]:
+    """The tensor's shape; a negative size (bad-argument tests) counts as zero."""
+    return tuple(max(_size(kernel, tensor, entry, dims), 0) for entry in tensor.shape)
+
+
+def elements(kernel: Kernel, dims: Mapping[str, int]) -> int:
+    """Elements of all tensors together."""
+    return sum(prod(shape_of(kernel, t, dims)) for t in tensors(kernel))
+
+
+def valid_mask(kernel: Kernel, tensor: Tensor, dims: Mapping[str, int]) -> np.ndarray[Any, Any] | None:
+    """Flat mask of the elements that are compared, or None for all of them."""
+    if tensor.valid is None:
+        return None
+    chosen = _user(kernel, f"valid elements of {tensor.name!r}", tensor.valid, dims)
+    shape = shape_of(kernel, tensor, dims)
+    if isinstance(chosen, np.ndarray) and chosen.dtype == bool:
+        return chosen.reshape(-1)
+    mask = np.zeros(shape, bool)
+    target = mask if isinstance(chosen, tuple) or len(shape) == 1 else mask.reshape(-1)
+    target[chosen] = True
+    return mask.reshape(-1)
+
+
+def fixed_value(kernel: Kernel, scalar: Scalar, dims: Mapping[str, int]) -> Any:
+    """The value of a scalar that follows from the dimensions (``scalar.value`` is not None)."""
+    if isinstance(scalar.value, str):
+        if scalar.value not in dims:
+            raise UsageProblem(
+                f"kernel {kernel.symbol}, parameter {scalar.name}: {scalar.value!r} is no dimension "
+                f"(known: {', '.join(dims) or 'none'})"
+            )
+        return dims[scalar.value]
+    assert scalar.value is not None
+    return _user(kernel, f"value of {scalar.name!r}", scalar.value, dims)
+
+
+def _size(kernel: Kernel, tensor: Tensor, entry: Any, dims: Mapping[str, int]) -> int:
+    if isinstance(entry, str):
+        if entry not in dims:
+            raise UsageProblem(
+                f"kernel {kernel.symbol}, tensor {tensor.name}: the shape names {entry!r}, which is no dimension "
+                f"(known: {', '.join(dims) or 'none'})"
+            )
+        return dims[entry]
+    value = (
+        entry
+        if isinstance(entry, int | np.integer)
+        else _user(kernel, f"shape of {tensor.name!r}", entry, dims)
+    )
+    if not isinstance(value, int | np.integer):
+        raise UsageProblem(
+            f"kernel {kernel.symbol}, tensor {tensor.name}: a size must be an integer, not {value!r}"
+        )
+    return int(value)
+
+
+def _user(kernel: Kernel, what: str, rule: Any, dims: Mapping[str, int]) -> Any:
+    """Call a rule of the spec; its exceptions become a message about the spec."""
+    try:
+        return rule(dims)
+    except KeyError as error:
+        raise UsageProblem(
+            f"kernel {kernel.symbol}: the {what} asks for dimension {error}, which does not exist "
+            f"(known: {', '.join(dims) or 'none'})"
+        ) from error
+    except Exception as error:
+        raise UsageProblem(
+            f"kernel {kernel.symbol}: the {what} failed: {type(error).__name__}: {error}"
+        ) from error
+
+
+def columns_of(kernel: Kernel, tensor: Tensor, dims: Mapping[str, int], values: Mapping[str, Any]) -> int:
+    """Row length of a tensor in elements: its scalar ``NAME_stride``, else its last axis, else 0 (no rows)."""
+    stride = values.get(f"{tensor.name}_stride")
+    if stride is not None:
+        return max(int(stride), 0)
+    shape = shape_of(kernel, tensor, dims)
+    return shape[-1] if len(shape) >= 2 else 0

@@ -1,0 +1,105 @@
+"""The one interface through which this room sees whatever can run a kernel, and the mirror behind it.
+
+``MirrorTarget`` runs the Python mirror on host memory; :class:`emu.verify.image_target.ImageTarget` runs a function of
+a firmware image on the CPU engine. A board will be a third.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from emu.kernels.spec import Kernel, Tensor
+from emu.verify.case import Case
+from emu.verify.errors import TargetFault, ToolError
+from emu.verify.families import Array
+from emu.verify.layout import Damage, Layout
+
+__all__ = ["CallResult", "MirrorTarget", "Target", "TargetFault", "ToolError", "return_bits"]
+
+ARENA_BYTES = 8 << 20
+
+
+@dataclass
+class CallResult:
+    """What a call left behind.
+
+    ``outputs``: copies of the written tensors, flat, by parameter name; ``returned``: bits of the return value (None
+    for void); ``instructions``: guest instructions, None where nobody counts; ``damage``: bytes changed outside.
+    """
+
+    outputs: dict[str, Array]
+    returned: int | None
+    instructions: int | None = None
+    damage: tuple[Damage, ...] = ()
+
+
+class Target(Protocol):
+    """Something that runs kernels."""
+
+    name: str
+
+    def call(self, kernel: Kernel, case: Case) -> CallResult:
+        """Run ``case``. Raises TargetFault when the code under test traps, ToolError for trouble of our own."""
+
+    def close(self) -> None:
+        """Release what the target holds."""
+
+
+def return_bits(kernel: Kernel, value: Any) -> int | None:
+    """Bit pattern of a return value in the dtype that the spec names, or None for a void function."""
+    if kernel.returns is None:
+        return None
+    dtype = np.dtype(kernel.returns)
+    if dtype.kind == "f":
+        return int(np.array(value, dtype).view(f"u{dtype.itemsize}"))
+    return int(value) & ((1 << 8 * dtype.itemsize) - 1)
+
+
+def host_arena(size: int = ARENA_BYTES) -> Array:
+    """A host buffer whose first byte is 4096-aligned."""
+    raw = np.zeros(size + 4096, np.uint8)
+    start = -raw.ctypes.data % 4096
+    return raw[start : start + size]
+
+
+class MirrorTarget:
+    """Runs the Python mirror on buffers placed exactly as they are placed in guest memory."""
+
+    name = "mirror"
+
+    def __init__(self, arena_bytes: int = ARENA_BYTES) -> None:
+        self._arena = host_arena(arena_bytes)
+
+    def call(self, kernel: Kernel, case: Case) -> CallResult:
+        """Run the mirror. Whatever it raises, or writes outside its arrays, is a ToolError."""
+        layout = Layout(kernel, case, self._arena)
+        views = {slot.tensor.name: layout.view(slot) for slot in layout.slots}
+        arguments = [views[p.name] if isinstance(p, Tensor) else case.scalars[p.name] for p in kernel.params]
+        try:
+            value = kernel.mirror(*arguments)
+        except Exception as error:
+            raise ToolError(_mirror_message(kernel, error)) from error
+        if kernel.returns is not None and value is None:
+            raise ToolError(f"the mirror of {kernel.symbol} returned nothing; its spec says {kernel.returns}")
+        damage = layout.damage()
+        if damage:
+            raise ToolError(f"the mirror of {kernel.symbol} wrote outside its arrays: {damage[0]}")
+        return CallResult(layout.outputs(), return_bits(kernel, value))
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+def _mirror_message(kernel: Kernel, error: Exception) -> str:
+    """One line that names the mirror's own file and line, not ours."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    text = str(error).strip().splitlines()
+    return f"the mirror of {kernel.symbol} raised {type(error).__name__}{where}: {text[0] if text else ''}".rstrip(
+        ": "
+    )
