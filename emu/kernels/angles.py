@@ -9,7 +9,6 @@ import numpy as np
 from emu.kernels.shapes import N_SCALAR, N
 from emu.kernels.spec import Dim, Dims, Scalar, Tensor, kernel
 from emu.numerics import trigonometry
-from emu.numerics.constants import f32
 from emu.numerics.jit import jit
 from emu.numerics.types import F32Array
 
@@ -18,9 +17,6 @@ _COS = Tensor("cos_u", "float32", ("n",), role="out")
 
 _POSITION_LIMIT = 0x4B000000
 """2^23: with a frequency of at most 1, every p below it keeps p * f below it too."""
-
-_FREQUENCY = Dim("f_bits", 0x34000000, 0x3F800000, special=(0x3F800000, 0x3E22F983, 0x3DB7504A, 0x37D5C73E))
-"""Bit pattern of f, 2^-23 to 1; specially 1/(2 pi) and other rotary frequencies."""
 
 
 @kernel(
@@ -53,11 +49,11 @@ def _fill_positions(dims: Dims, rng: np.random.Generator, array: np.ndarray[Any,
 @kernel(
     "turns_array",
     Tensor("p", "float32", ("n",), values="moderate", fill=_fill_positions),
-    Scalar("f", "float32", lambda dims: f32(dims["f_bits"])),
+    Scalar("f", "float32", values="(0,1]"),
     _SIN,
     _COS,
     N_SCALAR,
-    dims=(N, _FREQUENCY, Dim("whole", 0, 1)),
+    dims=(N, Dim("whole", 0, 1)),
     source="numerics 5",
 )
 @jit

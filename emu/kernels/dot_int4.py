@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from emu.kernels.dot_checks import BAD_ARGUMENT, MISALIGNED, OK, TOO_MANY_COLUMNS, misaligned
-from emu.kernels.packed_cases import DOWN, RUN, STRETCH, UP, columns, fill_run
-from emu.kernels.shapes import COLS, TOO_MANY, block16
+from emu.kernels.packed_cases import DOWN, LONG_COLS, RUN, UP, fill_run
+from emu.kernels.shapes import TOO_MANY, block16
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
 from emu.numerics.int4 import int4_row_bytes
 from emu.numerics.jit import jit
@@ -20,14 +20,12 @@ Array = np.ndarray[Any, Any]
 _RUN_BYTES = {UP: 0x77, DOWN: 0x88}
 
 _DIMS = (
-    Dim("base_cols", COLS.low, COLS.high, special=COLS.special),
-    STRETCH,
+    LONG_COLS,
     Dim("group", 16, 256, multiple=16, special=(16, 32, 128)),
     RUN,
 )
 
 _DERIVED = {
-    "cols": columns,
     "padded": block16,
     "groups": lambda d: -(-d["cols"] // d["group"]),
 }

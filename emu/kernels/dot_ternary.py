@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from emu.kernels.dot_checks import MISALIGNED, OK, check_sizes, misaligned
-from emu.kernels.packed_cases import DOWN, RUN, STRETCH, UP, columns, fill_run
-from emu.kernels.shapes import COLS, ROWS, TOO_MANY, TOO_MANY_STRIDE, X_GAP, block16, extent
+from emu.kernels.packed_cases import DOWN, LONG_COLS, RUN, UP, fill_run
+from emu.kernels.shapes import ROWS, TOO_MANY, TOO_MANY_STRIDE, X_GAP, block16, extent
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
 from emu.numerics.jit import jit
 from emu.numerics.ternary import ZERO_BYTE, ternary_row_bytes
@@ -20,15 +20,13 @@ _RUN_BYTES = {UP: 0xAA, DOWN: 0x00}
 
 _DIMS = (
     ROWS,
-    Dim("base_cols", COLS.low, COLS.high, special=COLS.special),
-    STRETCH,
+    LONG_COLS,
     X_GAP,
     Dim("acc_gap", 0, 3),
     RUN,
 )
 
 _DERIVED = {
-    "cols": columns,
     "padded": block16,
     "one": lambda d: 1,
     "acc_stride": lambda d: 1 + d["acc_gap"],

@@ -1,7 +1,7 @@
 """Dimensions and contents that both packed dot products are tested with.
 
-``run`` makes long runs of one sign, where narrow partial sums overflow: random signs would cancel and hide
-it. ``stretch`` now and then adds 8,192 columns for the same reason.
+Narrow partial sums overflow in long runs of one sign only; random signs would cancel and hide it. So rows may
+be long, and ``run`` makes all products of a row push one way.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ from typing import Any, Final
 
 import numpy as np
 
+from emu.kernels.shapes import COLS
 from emu.kernels.spec import Dim, Dims
 
 Array = np.ndarray[Any, Any]
 
-STRETCH: Final = Dim("stretch", 0, 31)
-STRETCHED = 8192
+LONG = 8456
+"""Columns after which 16 lanes of 16 bits have overflowed: 528 products of 127 each, and a tail of 8."""
+
+LONG_COLS: Final = Dim("cols", 0, LONG, special=(*COLS.special, LONG))
 RUN: Final = Dim("run", 0, 11)
 UP, DOWN = 1, 2
 """Values of ``run``: all weights at their largest, or at their smallest, and all activations at 127."""
-
-
-def columns(dims: Dims) -> int:
-    """Columns of the case: the drawn ones, now and then many more."""
-    return dims["base_cols"] + (STRETCHED if dims["stretch"] == 1 else 0)
 
 
 def fill_run(dims: Dims, array: Array) -> None:

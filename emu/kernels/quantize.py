@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from emu.kernels.quantize_cases import (
-    SCALE_DIMS,
-    fill_one_scale,
-    fill_rows,
-    fill_static,
-    static_scale,
-)
-from emu.kernels.shapes import N_SCALAR, TAILS, extent
+from emu.kernels.quantize_cases import KIND, fill_one_scale, fill_rows
+from emu.kernels.shapes import N_SCALAR, TAILS, N, extent
 from emu.kernels.spec import Dim, Fault, Scalar, Tensor, kernel
 from emu.numerics.constants import EPS_TERNARY, ONE, S8_MAX, ZERO
 from emu.numerics.jit import jit
@@ -27,9 +21,6 @@ from emu.numerics.types import F32Array, S8Array, S32Array
 
 # Plain integers: inside compiled code a member of an enum would not be one.
 _OK, _BAD_ARGUMENT, _NOT_FINITE = 0, 1, 4
-
-_KIND = Dim("kind", 0, 7)
-"""What the rows hold, see quantize_cases."""
 
 
 @jit
@@ -60,7 +51,7 @@ def _quantize_row(x: F32Array, q: S8Array, largest: np.int32) -> np.float32:
         Dim("cols", 1, 300, special=TAILS[1:]),
         Dim("x_gap", 0, 17),
         Dim("q_gap", 0, 17),
-        _KIND,
+        KIND,
     ),
     derived={
         "x_stride": lambda d: d["cols"] + d["x_gap"],
@@ -107,11 +98,11 @@ def quantize_row_s8(
 
 @kernel(
     "quantize_static_s8",
-    Tensor("x", "float32", ("n",), values="moderate", fill=fill_static),
+    Tensor("x", "float32", ("n",), values="any"),
     Tensor("q", "int8", ("n",), role="out", values="s8_full"),
     N_SCALAR,
-    Scalar("s", "float32", static_scale),
-    dims=(Dim("n", 0, 300, special=TAILS), *SCALE_DIMS, _KIND),
+    Scalar("s", "float32", values="(0,16]"),
+    dims=(N,),
     source="numerics 8",
 )
 @jit
@@ -128,7 +119,7 @@ def quantize_static_s8(x: F32Array, q: S8Array, n: np.int32, s: np.float32) -> N
     Tensor("q", "int8", ("n",), role="out", values="s8_full"),
     N_SCALAR,
     Tensor("a_scale", "float32", (1,), role="out"),
-    dims=(Dim("n", 1, 300, special=TAILS[1:]), _KIND),
+    dims=(Dim("n", 1, 300, special=TAILS[1:]), KIND),
     returns="int32",
     source="numerics 8",
     faults=(Fault("no elements", 1, {"n": 0}), Fault("negative n", 1, {"n": -1})),

@@ -6,42 +6,20 @@ the small numbers; 6 takes any finite bit pattern; 7 plants an element that is n
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from emu.kernels.spec import Dim, Dims
-from emu.numerics.constants import f32
 
 Array = np.ndarray[Any, Any]
 
+KIND = Dim("kind", 0, 7)
 TIES, TINY, WILD, NOT_FINITE = 4, 5, 6, 7
 
 _NOT_FINITE_PATTERNS = np.array(
     [0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00000, 0x7F800001, 0xFFFFFFFF], np.uint32
 )
-
-_WILD_SCALES = (
-    0x00000000,
-    0x80000000,
-    0x00000001,
-    0x7F800000,
-    0x7FC00000,
-    0xBF800000,
-    0x7F7FFFFF,
-)
-
-SCALE_DIMS: Final = (
-    Dim("s_bits", 0x3A800000, 0x41800000, special=(0x3F800000, 0x3D8F5C29)),
-    Dim("s_wild", 0, 31),
-)
-"""Bit pattern of a static scale, 2^-10 to 16; ``s_wild`` 1 to 7 takes a strange scale instead."""
-
-
-def static_scale(dims: Dims) -> np.float32:
-    """The scale that SCALE_DIMS describe."""
-    wild = dims["s_wild"] - 1
-    return f32(_WILD_SCALES[wild] if 0 <= wild < len(_WILD_SCALES) else dims["s_bits"])
 
 
 def _ties(row: Array, rng: np.random.Generator, unit: np.float32) -> None:
@@ -91,9 +69,3 @@ def fill_one_scale(dims: Dims, rng: np.random.Generator, array: Array) -> None:
     """Shape the whole tensor as one row."""
     if array.size:
         _shape(array.reshape(-1), dims["kind"], rng, np.float32(2.0 ** int(rng.integers(-10, 11))))
-
-
-def fill_static(dims: Dims, rng: np.random.Generator, array: Array) -> None:
-    """Shape the whole tensor; ties are multiples of half the scale."""
-    if array.size:
-        _shape(array.reshape(-1), dims["kind"], rng, static_scale(dims))

@@ -66,6 +66,7 @@ class Tensor:
     u8, s32       every uint8, every int32 (both ends often)
     codes         uint8 bytes that ``fill`` turns into packed codes; long equal runs are wanted too
     table         nothing is generated: ``fill`` writes the whole array
+    [low,high)    an interval of the dtype; round brackets leave an end out
     ============= ==================================================================================
 
     An exhaustive run of an ``elementwise`` kernel visits the patterns of ``domain`` that belong to the family
