@@ -28,16 +28,39 @@ MASK32 = 0xFFFFFFFF
 class MemoryFault(Exception):
     """An access that the memory refuses. ``kind``: unmapped, protection, read, write or uninitialised.
 
-    The last three come from the byte-exact permission map. ``access``: load, store or fetch.
+    The last three come from the byte-exact permission map. ``access``: load, store or fetch. ``address`` and
+    ``size`` are those of the access, ``byte`` is the first address that is refused, ``where`` names its area.
     """
 
-    def __init__(self, kind: str, access: str, address: int, size: int, where: str) -> None:
-        super().__init__(f"{kind} {access} of {size} bytes at {address:#010x} ({where})")
+    def __init__(self, kind: str, access: str, address: int, size: int, byte: int, where: str) -> None:
+        super().__init__(kind, access, address, size, byte, where)
         self.kind = kind
         self.access = access
         self.address = address
         self.size = size
+        self.byte = byte
         self.where = where
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+    def sentence(self) -> str:
+        """What was tried and why it was refused."""
+        what = (
+            f"{self.access} of {self.size} byte{'s' * (self.size > 1)} at {self.address:#010x} ({self.where})"
+        )
+        if self.byte != self.address:
+            what += f", from byte {self.byte:#010x} on"
+        return f"{what}: {_WHY[self.kind]}"
+
+
+_WHY = {
+    "unmapped": "no memory is mapped there",
+    "protection": "the memory does not allow it",
+    "read": "outside of what the function may read",
+    "write": "outside of what the function may write",
+    "uninitialised": "it was never written",
+}
 
 
 class Device(Protocol):
@@ -222,7 +245,10 @@ class Memory:
     def _load_across(self, address: int, size: int) -> int:
         value = 0
         for i in range(size):
-            value |= self.load((address + i) & MASK32, 1) << 8 * i
+            try:
+                value |= self.load((address + i) & MASK32, 1) << 8 * i
+            except MemoryFault as fault:
+                raise MemoryFault(fault.kind, "load", address, size, fault.byte, fault.where) from None
         return value
 
     def _store_across(self, address: int, size: int, value: int) -> None:
@@ -234,19 +260,26 @@ class Memory:
     def _check_writable(self, byte: int, address: int, size: int) -> None:
         region = self.find(byte)
         if region is None or "w" not in region.perms:
-            raise self._fault(region, "store", byte, size)
+            raise self._fault(region, "store", address, size, byte)
         if self.shadow.enabled:
-            self._check(byte, 1, "store")
+            try:
+                self._check(byte, 1, "store")
+            except MemoryFault as fault:
+                raise MemoryFault(fault.kind, "store", address, size, byte, fault.where) from None
 
-    def _fault(self, region: Region | None, access: str, address: int, size: int) -> MemoryFault:
+    def _fault(
+        self, region: Region | None, access: str, address: int, size: int, byte: int | None = None
+    ) -> MemoryFault:
         kind = "unmapped" if region is None else "protection"
-        return MemoryFault(kind, access, address, size, region.name if region else describe(address))
+        byte = address if byte is None else byte
+        return MemoryFault(kind, access, address, size, byte, region.name if region else describe(byte))
 
     def _check(self, address: int, size: int, access: str) -> None:
         try:
             self.shadow.check(address, size, access == "store")
         except BoundsFault as fault:
-            raise MemoryFault(fault.kind, access, fault.address, size, describe(address)) from None
+            where = describe(fault.address)
+            raise MemoryFault(fault.kind, access, address, size, fault.address, where) from None
 
     # --- access by the host ---------------------------------------------------------------------------
     def read(self, address: int, size: int) -> bytes:
@@ -278,7 +311,7 @@ class Memory:
         """
         spans = self._spans(address, size, "load")
         if len(spans) != 1:
-            raise MemoryFault("unmapped", "load", address, size, "spans more than one region")
+            raise MemoryFault("unmapped", "load", address, size, address, "spans more than one region")
         region, start, length = spans[0]
         at = region.at(start)
         return _buffer(region).array[at : at + length]
@@ -346,11 +379,11 @@ def host_bytes(address: int, size: int) -> bytes:
 
 def _buffer(region: Region) -> Buffer:
     if region.buffer is None:
-        raise MemoryFault("protection", "load", region.start, region.size, region.name)
+        raise MemoryFault("protection", "load", region.start, region.size, region.start, region.name)
     return region.buffer
 
 
 def _device(region: Region) -> Device:
     if region.device is None:
-        raise MemoryFault("protection", "load", region.start, region.size, region.name)
+        raise MemoryFault("protection", "load", region.start, region.size, region.start, region.name)
     return region.device
