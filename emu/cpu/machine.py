@@ -124,10 +124,6 @@ class Machine(ABC):
         """Leave the instruction with an exception."""
         self.raise_if(self.const(1, 1), cause, vaddr)
 
-    def need_coprocessor(self, number: int) -> None:
-        """Leave with exception 32 + ``number`` unless bit ``number`` of CPENABLE is set."""
-        self.raise_if(~self.CPENABLE.bits(number, number), Cause(Cause.COPROCESSOR0_DISABLED + number))
-
     @abstractmethod
     def service(self, name: str, *values: Operand) -> Bits:
         """An effect that belongs to the engine (waiti, simcall, TLB, ...); returns 32 bits (0 if none)."""

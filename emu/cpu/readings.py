@@ -40,8 +40,8 @@ class Reading:
 
 _SWEEP = "Sweep the count 0..63 with one positive and one negative lane, full value range in both."
 _ZERO_RULE = (
-    "Measured at a count of 32 on vsr.32 and vmul.s8: 0 in every lane, also for negative values; taken to hold "
-    "for every larger count and for the other shifters of products."
+    "Measured at a count of 32 on vsr.32 and vmul.s8: 0 in every lane, also for negative values; taken to "
+    "hold for every larger count and for the other shifters of products."
 )
 _FILL_RULE = "The manual's formula: an arithmetic shift by all bits of the count; no measurement."
 
@@ -54,8 +54,8 @@ _TABLE = (
         ("round", "wrap"),
         "Shipped kernels use 0 (2,429 of 2,430 uses); the one kernel with 1 adds its own rounding constant "
         "before, so 1 can hardly round again.",
-        "Same accumulators with sel2 = 0 and 1: lanes whose discarded half is odd (round: add half before the "
-        "shift), lanes beyond the range of the result (wrap: low bits instead of saturation), and the "
+        "Same accumulators with sel2 = 0 and 1: lanes whose discarded half is odd (round: add half before "
+        "the shift), lanes beyond the range of the result (wrap: low bits instead of saturation), and the "
         "accumulator that is written back.",
     ),
     Reading(
@@ -71,8 +71,8 @@ _TABLE = (
         "ee.vsl.32 with SAR = 0..31 when bits are lost.",
         "truncate",
         ("saturate",),
-        "The manual keeps the low 32 bits. At SAR = 32 a chip saturates (measured, followed), which the manual "
-        "does not say, so saturation at every count is possible.",
+        "The manual keeps the low 32 bits. At SAR = 32 a chip saturates (measured, followed), which the "
+        "manual does not say, so saturation at every count is possible.",
         "0x12345678 << 4, 0x40000000 << 1, 0xBFFFFFFF << 1: low bits, or 0x7FFFFFFF / 0x80000000?",
     ),
     Reading(
@@ -326,11 +326,12 @@ def _checked(name: str, value: str) -> str:
 
 _HEAD = """# Contested facts
 
-Facts about the instruction set that documents, tool tables and published measurements leave open or disagree on.
-The emulator follows the chosen reading; every other one can be selected by name. A run whose result depends on
-one of them reports it. This page is printed by `python -m emu.cpu.readings`; do not edit it by hand.
+Facts about the instruction set that documents, tool tables and published measurements leave open or disagree
+on. The emulator follows the chosen reading; every other one can be selected by name. A run whose result
+depends on one of them reports it. This page is printed by `python -m emu.cpu.readings`; do not edit it by hand.
 
-"Measured" means on a real chip, published with inputs and outputs. What was measured is followed without an option.
+"Measured" means on a real chip, published with inputs and outputs. What was measured is followed without an
+option.
 
 Settled by the tool tables and by shipped kernels, so without an option: `ee.src.q` leaves qs0 alone (only the
 `.qup` forms change it); a fused load into `qs1` does not change what the same instruction's QUP shifts (all
