@@ -1,0 +1,57 @@
+"""firmware/ compiled for this machine: the C kernels, without the chip's compiler and without an emulator.
+
+A second path to the same arithmetic. Vector kernels (.S) and the memory functions, which would replace the C
+library's, are left out.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
+FLAGS = ["-std=c11", "-O2", "-ffp-contract=off", "-fno-builtin", "-Wall", "-Wextra", "-Werror"]
+
+
+def host_compiler() -> str:
+    """A C compiler of this machine; without one the test fails in CI and is skipped, aloud, elsewhere."""
+    found = shutil.which("gcc") or shutil.which("cc")
+    if found is None and os.environ.get("CI"):
+        pytest.fail("no C compiler; to mend: apt-get install gcc", pytrace=False)
+    if found is None:
+        pytest.skip("no C compiler; to mend: apt-get install gcc")
+    return str(found)
+
+
+def build(out: Path) -> ctypes.CDLL:
+    """Compile the C kernels to `out` and load them."""
+    sources = [*(FIRMWARE / "numerics").glob("*.c"), *(FIRMWARE / "kernels").glob("*_c.c")]
+    used = sorted(str(path) for path in sources if path.name != "memory.c")
+    includes = [f"-I{FIRMWARE / name}" for name in ("include", "numerics", "kernels")]
+    subprocess.run(
+        [host_compiler(), *FLAGS, "-shared", "-fPIC", *includes, *used, "-o", str(out)], check=True
+    )
+    return ctypes.CDLL(str(out))
+
+
+def call(library: ctypes.CDLL, symbol: str, *args: Any, returns: Any = ctypes.c_int32) -> int:
+    """Call `symbol`: arrays become pointers, Python ints 32-bit words, numpy floats floats."""
+    function: Callable[..., Any] = getattr(library, symbol)
+    function.restype = returns  # type: ignore[attr-defined]
+    return int(function(*[_argument(arg) for arg in args]))
+
+
+def _argument(arg: Any) -> Any:
+    if isinstance(arg, np.ndarray):
+        return ctypes.c_void_p(arg.ctypes.data)
+    if isinstance(arg, np.floating | float):
+        return ctypes.c_float(float(arg))
+    return ctypes.c_uint32(int(arg) & 0xFFFFFFFF)
