@@ -17,7 +17,7 @@ from emu.toolchain.process import clean_env, run
 FILE_NAME = "esp32s3.so"
 DIGEST_NAME = "esp32s3.so.sha256"
 # No C library is needed, so the object also loads into tools that bring a C library of their own.
-FLAGS = ("-O1", "-shared", "-fPIC", "-nostdlib", "-w")
+FLAGS = ("-O1", "-shared", "-fPIC", "-nostdlib", "-s", "-w")
 
 
 def host_compiler() -> list[str]:
@@ -44,12 +44,16 @@ def source_hash() -> str:
     return hashlib.sha256(plugin_source().encode()).hexdigest()
 
 
+def _key() -> str:
+    return hashlib.sha256(f"{source_hash()} {FLAGS}".encode()).hexdigest()[:16]
+
+
 def build_plugin() -> Path:
     """Path of the plug-in for this machine, built now if the cache does not hold it."""
     compiler = host_compiler()
     machine = run([*compiler, "-dumpmachine"], what="the host's C compiler does not run").strip()
     folder = make_once(
-        f"plugin/{source_hash()[:16]}-{machine}",
+        f"plugin/{_key()}-{machine}",
         partial(_build, compiler),
         _is_whole,
     )

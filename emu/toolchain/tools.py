@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -94,20 +95,23 @@ class Toolchain:
 
 
 def gcc_version(gcc: Path, env: dict[str, str] | None = None) -> str:
-    """Version of a GCC driver, such as 13.3.0."""
-    return run([gcc, "-dumpfullversion"], clean_env(env), f"{gcc} does not run").strip()
+    """Version of a GCC driver, such as 13.3.0; ToolchainError if it is none."""
+    return _version(run([gcc, "-dumpfullversion"], clean_env(env), f"{gcc} does not run"), gcc)
 
 
 def binutils_version(gcc: Path, env: dict[str, str] | None = None) -> str:
-    """Version of the assembler beside a GCC driver, such as 2.44."""
+    """Version of the assembler beside a GCC driver, such as 2.44; ToolchainError if there is none."""
     assembler = str(gcc)[: -len("gcc")] + "as"
-    first = run([assembler, "--version"], clean_env(env), f"{assembler} does not run").splitlines()[0]
-    for word in reversed(first.split()):
-        if word[:1].isdigit():
+    return _version(run([assembler, "--version"], clean_env(env), f"{assembler} does not run"), assembler)
+
+
+def _version(text: str, tool: Path | str) -> str:
+    """Last word of the first line that starts like a version."""
+    for word in reversed((text.splitlines() or [""])[0].split()):
+        if re.match(r"\d+\.\d+", word):
             return word
-    raise ToolchainError(f"{assembler} does not tell its version: {first}")
+    raise ToolchainError(f"{tool} does not tell its version: {text.strip()[:200]!r}")
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    parts = version.split(".")
-    return tuple(int(part) for part in parts[:2] if part.isdigit())
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
