@@ -26,7 +26,7 @@ def jit(function: F) -> F:
 
 
 def _enable_cache(dispatcher: Any) -> None:
-    """Cache under a stamp that covers the whole room.
+    """Cache under a stamp that covers every building block.
 
     Numba stamps an entry with the text of the function's own file only. A kernel whose building block was
     edited in another file would go on running its old arithmetic, so the stamp gets a digest of all of them.
@@ -37,7 +37,7 @@ def _enable_cache(dispatcher: Any) -> None:
         _warn_uncached(str(error))
         return
     file = dispatcher._cache._cache_file
-    file._source_stamp = (file._source_stamp, room_digest())
+    file._source_stamp = (file._source_stamp, sources_digest())
 
 
 @functools.cache
@@ -51,9 +51,11 @@ def _warn_uncached(reason: str) -> None:
 
 
 @functools.cache
-def room_digest() -> str:
-    """SHA-256 (hex) of the Python sources of emu/numerics, by name and content."""
+def sources_digest() -> str:
+    """SHA-256 (hex) of the Python sources of emu/numerics and emu/kernels, by name and content."""
+    package = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    for room in ("numerics", "kernels"):
+        for path in sorted((package / room).glob("*.py")):
+            digest.update(f"{room}/{path.name}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import random
+import struct
 
 from hypothesis import strategies as st
 
 from tests.numerics.softfloat import INF, MAGNITUDE, is_finite
 
-POINTS = (
-    [0x00000000, 0x00000001, 0x007FFFFF, 0x00800000, 0x0D800000, 0x3727C5AC, 0x358637BD]  # ends of small numbers
-    + [0x3EFFFFFF, 0x3F000000, 0x3F3504F3, 0x3F7FFFFF, 0x3F800000, 0x3FB504F3, 0x3FC00000, 0x40200000]  # ties
-    + [0x40C00000, 0x42AE0000, 0x42B00000, 0x42FDFFFF, 0x42FE0000, 0x42FF0000, 0x43000000]  # 6, 87, 88, 127, 128
-    + [0x4A7FFFFF, 0x4A800000, 0x4B000000, 0x4B400000, 0x4F000000, 0x7F7FFFFF, INF, 0x7F800001, 0x7FC00000]
-)
+SMALL = [0x00000000, 0x00000001, 0x007FFFFF, 0x00800000, 0x0D800000, 0x3727C5AC, 0x358637BD]
+TIES = [0x3EFFFFFF, 0x3F000000, 0x3F3504F3, 0x3F7FFFFF, 0x3F800000, 0x3FB504F3, 0x3FC00000, 0x40200000]
+TURNS = [0x40C00000, 0x42AE0000, 0x42B00000, 0x42FDFFFF, 0x42FE0000, 0x42FF0000, 0x43000000]
+LARGE = [0x4A7FFFFF, 0x4A800000, 0x4B000000, 0x4B400000, 0x4F000000, 0x7F7FFFFF, INF, 0x7F800001, 0x7FC00000]
+POINTS = [*SMALL, *TIES, *TURNS, *LARGE]
 EDGES = sorted({(p + d) & MAGNITUDE | s for p in POINTS for d in (-1, 0, 1) for s in (0, 0x80000000)})
 
 any_float = st.one_of(st.sampled_from(EDGES), st.integers(0, 0xFFFFFFFF))
@@ -26,8 +26,6 @@ def near(low: float, high: float) -> st.SearchStrategy[int]:
 
 
 def pattern(x: float) -> int:
-    import struct
-
     return struct.unpack("<I", struct.pack("<f", x))[0]
 
 

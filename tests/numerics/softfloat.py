@@ -1,7 +1,7 @@
 """IEEE binary32 on bit patterns with Python integers only: the arithmetic under the reference implementation.
 
-Slow, exact, and without numpy, numba or the host's floating point. A number is its 32-bit pattern; every operation
-rounds once, to nearest, ties to even. A NaN result is always 0x7FC00000.
+Slow, exact, and without numpy, numba or the host's floating point. A number is its 32-bit pattern; every
+operation rounds once, to nearest, ties to even. A NaN result is always 0x7FC00000.
 """
 
 from __future__ import annotations
@@ -58,11 +58,16 @@ def truncate(a: int) -> int:
     """Towards zero, a finite number."""
     mantissa, exponent = parts(a)
     size = mantissa << exponent if exponent >= 0 else mantissa >> -exponent
-    return -size if a & SIGN else size
+    return signed(a, size)
 
 
 def neg(a: int) -> int:
     return a ^ SIGN
+
+
+def signed(a: int, size: int) -> int:
+    """``size`` with the sign of ``a``."""
+    return -size if a & SIGN else size
 
 
 def add(a: int, b: int) -> int:
@@ -74,7 +79,7 @@ def add(a: int, b: int) -> int:
         return a & b
     (ma, ea), (mb, eb) = parts(a), parts(b)
     low = min(ea, eb)
-    total = (-1 if a & SIGN else 1) * (ma << (ea - low)) + (-1 if b & SIGN else 1) * (mb << (eb - low))
+    total = signed(a, ma << (ea - low)) + signed(b, mb << (eb - low))
     return pack(SIGN if total < 0 else 0, abs(total), low)
 
 
@@ -96,7 +101,7 @@ def fused(a: int, b: int, c: int) -> int:
     """a * b + c with one rounding (finite numbers, non-zero sum): what the contract forbids."""
     (ma, ea), (mb, eb), (mc, ec) = parts(a), parts(b), parts(c)
     low = min(ea + eb, ec)
-    total = (-1 if (a ^ b) & SIGN else 1) * (ma * mb << (ea + eb - low)) + (-1 if c & SIGN else 1) * (mc << (ec - low))
+    total = signed(a ^ b, ma * mb << (ea + eb - low)) + signed(c, mc << (ec - low))
     return pack(SIGN if total < 0 else 0, abs(total), low)
 
 

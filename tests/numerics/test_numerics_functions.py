@@ -1,4 +1,4 @@
-"""Compiled building blocks against the reference, bit for bit: Hypothesis for the odd cases, thousands in bulk."""
+"""Compiled building blocks against the reference, bit for bit: Hypothesis, and thousands in bulk."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emu.numerics import activations, bits as compiled_bits, exponential, half, logarithm, random, rounding
-from emu.numerics import tables, trigonometry
+from emu.numerics import activations, exponential, half, logarithm, random, rounding, tables, trigonometry
+from emu.numerics import bits as compiled_bits
 from tests.numerics import reference
 from tests.numerics.compiled import bits, f32, unary
 from tests.numerics.patterns import any_float, bulk, everyday, finite_float
@@ -125,7 +125,9 @@ def test_normal_pair(state):
     assert (int(s), bits(z0), bits(z1)) == reference.normal_pair(state)
 
 
-@pytest.mark.parametrize("h", [0, 1, 0x3FF, 0x400, 0x301D, 0x3C00, 0x7BFF, 0x7C00, 0x7C01, 0x8000, 0xFC00, 0xFE00])
+@pytest.mark.parametrize(
+    "h", [0, 1, 0x3FF, 0x400, 0x301D, 0x3C00, 0x7BFF, 0x7C00, 0x7C01, 0x8000, 0xFC00, 0xFE00]
+)
 def test_widen_f16_edges(h):
     assert bits(half.widen_f16(np.uint16(h))) == reference.widen_f16(h)
 

@@ -1,7 +1,7 @@
 """The reference arithmetic against the host's double arithmetic.
 
-A double holds the exact sum or product of most binary32 numbers, and for division and square root its 53 bits are
-enough that rounding twice cannot differ (53 >= 2 * 24 + 2), as long as the result is normal.
+A double holds the exact sum or product of most binary32 numbers, and for division and square root its 53
+bits are enough that rounding twice cannot differ (53 >= 2 * 24 + 2), as long as the result is normal.
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ def test_parts_pack_to_the_same_pattern(a):
 
 def test_special_results():
     inf, minus_inf, zero = sf.INF, sf.INF | sf.SIGN, 0
-    assert sf.add(inf, minus_inf) == sf.mul(inf, zero) == sf.div(inf, minus_inf) == sf.div(zero, zero) == sf.NAN
+    assert (
+        sf.add(inf, minus_inf) == sf.mul(inf, zero) == sf.div(inf, minus_inf) == sf.div(zero, zero) == sf.NAN
+    )
     assert sf.div(0xBF800000, zero) == minus_inf
     assert sf.add(sf.MINUS_ZERO, sf.MINUS_ZERO) == sf.MINUS_ZERO
     assert sf.sub(0x3F800000, 0x3F800000) == zero
