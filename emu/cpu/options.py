@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from emu.cpu.map import KIB, MIB, PAGE, PSRAM_LIMIT
@@ -18,8 +17,6 @@ Tier = Literal["translator", "stepper"]
 Exceptions = Literal["built-in", "vectors"]
 Service = Callable[["Engine", tuple[int, ...]], int]
 """Effect of ``Machine.service``: gets the engine and the values, returns 32 bits."""
-
-EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class EngineOptions:
     bounds: bool = False
     check_init: bool = False
     exceptions: Exceptions = "built-in"
-    readings: Mapping[str, str] = EMPTY
+    readings: Mapping[str, str] = field(default_factory=dict)
     cache_dir: Path | None = None
     stack_bytes: int = 32 * KIB
     psram_bytes: int = 8 * MIB

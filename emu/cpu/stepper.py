@@ -332,6 +332,11 @@ class Stepper:
     def _rest(self, pc: int, size: int) -> bytes:
         return self.memory.fetch((pc + 1) & MASK32, size)
 
+    @property
+    def current(self) -> Plan | None:
+        """The instruction that ran last, or is running."""
+        return self.machine.plan[0] if self.machine.plan else None
+
     def plan_at(self, pc: int) -> Plan | None:
         """The decoded instruction at an address, None where there is none."""
         try:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from emu.image.location import Location
+
+__all__ = ["Location", "Trap", "TrapContext", "TrapKind"]
+
 
 class TrapKind(Enum):
     """What went wrong; the value is the short text of reports."""
@@ -26,25 +30,6 @@ class TrapKind(Enum):
     BREAK = "breakpoint instruction"
     SERVICE = "service of the system"
     EXCEPTION = "exception"
-
-
-@dataclass(frozen=True)
-class Location:
-    """A guest address for people: nearest symbol and source line, as far as known."""
-
-    address: int
-    symbol: str = ""
-    offset: int = 0
-    file: str = ""
-    line: int = 0
-
-    def __str__(self) -> str:
-        text = f"{self.address:#010x}"
-        if self.symbol:
-            text += f" {self.symbol}+{self.offset:#x}"
-        if self.file:
-            text += f" ({self.file}:{self.line})"
-        return text
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,105 @@
+"""From an image to memory: the chip's areas, the image's segments, a stack and an arena for test buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emu.cpu.map import AREAS, MMU_BLOCK, PAGE, PSRAM_START, Area, area_of
+from emu.cpu.memory import Buffer, Memory
+from emu.cpu.options import EngineOptions
+from emu.image import Image, ImageError
+
+_STACK_AREAS = ("SRAM1", "SRAM2")
+
+
+@dataclass(frozen=True)
+class Span:
+    """Guest addresses ``start .. start + size - 1``."""
+
+    start: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        """First address after the span."""
+        return self.start + self.size
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the engine put what the image does not bring: the stack, and PSRAM as an arena for buffers."""
+
+    stack: Span
+    arena: Span
+
+
+def build_memory(image: Image, options: EngineOptions) -> tuple[Memory, Placement]:
+    """Memory of the chip with the image in it. Raises ImageError when no room is left for a stack."""
+    memory = Memory()
+    buffers: dict[str, Buffer] = {}
+    for area in AREAS:
+        if area.windowed:
+            _map_window(memory, area, image)
+        else:
+            backing = buffers.get(area.alias_of)
+            region = memory.add_ram(area.name, area.start, area.size, area.perms, backing, area.alias_offset)
+            if region.buffer is not None:
+                buffers[area.name] = region.buffer
+    memory.add_ram("PSRAM", PSRAM_START, options.psram_bytes)
+    load_segments(memory, image)
+    arena = Span(PSRAM_START, options.psram_bytes)
+    return memory, Placement(_find_stack(image, options.stack_bytes), arena)
+
+
+def load_segments(memory: Memory, image: Image) -> None:
+    """Put all segments into memory.
+
+    zeros first, since a zeroed range may show the same RAM as stored bytes.
+    """
+    for segment in image.segments:
+        zeros = segment.size - len(segment.data)
+        if zeros:
+            memory.write(segment.address + len(segment.data), bytes(zeros))
+    for segment in image.segments:
+        memory.write(segment.address, segment.data)
+
+
+def _map_window(memory: Memory, area: Area, image: Image) -> None:
+    """Map the 64 KiB blocks of a cache window that the image fills, adjacent ones as one region."""
+    blocks: set[int] = set()
+    for segment in image.segments:
+        if area.start <= segment.address < area.end:
+            blocks.update(range(segment.address // MMU_BLOCK, -(-segment.end // MMU_BLOCK)))
+    for start in sorted(block for block in blocks if block - 1 not in blocks):
+        end = start
+        while end in blocks:
+            end += 1
+        memory.add_ram(area.name, start * MMU_BLOCK, (end - start) * MMU_BLOCK, area.perms)
+
+
+def _find_stack(image: Image, size: int) -> Span:
+    """The highest free range of data RAM; RAM that the image uses through the instruction bus is not free."""
+    areas = {area.name: area for area in AREAS}
+    low = min(areas[name].start for name in _STACK_AREAS)
+    top = max(areas[name].end for name in _STACK_AREAS)
+    used = sorted(((_data_address(s.address), s.size) for s in image.segments), reverse=True)
+    for start, length in used:
+        if not low <= start < areas["SRAM2"].end:
+            continue
+        bottom = -(-(start + length) // PAGE) * PAGE
+        if top - bottom >= size:
+            break
+        top = min(top, start // PAGE * PAGE)
+    if top - size < low:
+        raise ImageError(
+            f"{image.name}: no {size} bytes of data RAM are free for a stack; use a smaller stack"
+        )
+    return Span(top - size, size)
+
+
+def _data_address(address: int) -> int:
+    """The data bus address of a byte of SRAM1 that is given by its instruction bus address."""
+    area = area_of(address)
+    if area is None or area.alias_of != "SRAM1":
+        return address
+    return address - area.start + next(a.start for a in AREAS if a.name == "SRAM1")
