@@ -1,4 +1,6 @@
-"""A plan (what Hypothesis draws) and a case (what a target runs), and the deterministic way from one to the other."""
+"""A plan (what Hypothesis draws) and a case (what a target runs), and the deterministic way from one to the
+other.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,9 @@ MASK64 = (1 << 64) - 1
 class Plan:
     """Structure of a case: drawn sizes, one kind and one pointer offset per tensor, two seeds.
 
-    ``picks``: drawn positions in the family's list of extremes; a small tensor uses them instead of bulk contents.
-    ``scalar_picks``: per generated scalar, negative for a random value or a position in the list of extremes.
-    ``fault``: position in the spec's list of calls that must be refused, negative for a valid call.
+    ``picks``: drawn positions in the family's list of extremes; a small tensor uses them instead of bulk
+    contents. ``scalar_picks``: per generated scalar, negative for a random value or a position in the list of
+    extremes. ``fault``: position in the spec's list of calls that must be refused, negative for a valid call.
     """
 
     dims: Mapping[str, int]
@@ -43,10 +45,10 @@ class Plan:
 class Case:
     """Everything a target needs: complete sizes, initial contents (in and inout), pointer offsets, scalars.
 
-    ``arrays`` holds flat arrays by parameter name; outputs have none: both targets start them with the same bytes
-    derived from ``dirty``, which also seeds guard zones, registers and stack. ``offsets`` are 0..15 per pointer.
-    ``content`` seeds the fill functions of the spec; ``fault`` names the refusal that is tested ("" for a valid call);
-    ``origin`` says where the case came from (seed, example, ...).
+    ``arrays`` holds flat arrays by parameter name; outputs have none: both targets start them with the same
+    bytes derived from ``dirty``, which also seeds guard zones, registers and stack. ``offsets`` are 0..15 per
+    pointer. ``content`` seeds the fill functions of the spec; ``fault`` names the refusal that is tested (""
+    for a valid call); ``origin`` says where the case came from (seed, example, ...).
     """
 
     kernel: str
@@ -90,7 +92,9 @@ def fault_named(kernel: Kernel, name: str) -> Fault | None:
 def scalar_values(
     kernel: Kernel, dims: Mapping[str, int], drawn: Mapping[str, Any], fault: Fault | None = None
 ) -> dict[str, Any]:
-    """All scalar arguments: those fixed by the dimensions, ``drawn`` for the generated ones, a fault's own on top."""
+    """All scalar arguments: those fixed by the dimensions, ``drawn`` for the generated ones, a fault's own on
+    top.
+    """
     values = {}
     for s in scalars(kernel):
         value = drawn[s.name] if s.value is None else fixed_value(kernel, s, dims)
@@ -102,7 +106,7 @@ def scalar_values(
 
 
 def misaligned(tensor: Tensor, dirty: int) -> int:
-    """A pointer offset 1..15 that breaks the tensor's alignment (a multiple of the item size when natural)."""
+    """A pointer offset 1..15 that breaks the alignment (a multiple of the item size when natural)."""
     step = np.dtype(tensor.dtype).itemsize if tensor.natural else 1
     choices = [o for o in range(0, 16, step) if o % tensor.align]
     if not choices:
@@ -142,7 +146,8 @@ def refill(
         )
     except Exception as error:
         raise UsageProblem(
-            f"kernel {kernel.symbol}: the fill function of {tensor.name!r} failed: {type(error).__name__}: {error}"
+            f"kernel {kernel.symbol}: the fill function of {tensor.name!r} failed: "
+            f"{type(error).__name__}: {error}"
         ) from error
 
 

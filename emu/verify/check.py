@@ -45,8 +45,8 @@ def check(kernel: Kernel, case: Case, reference: Target, target: Target) -> Outc
     fault = fault_named(kernel, case.fault)
     if fault is not None and expected.returned != fault.status:
         raise ToolError(
-            f"the mirror of {kernel.symbol} returned {expected.returned} for the refused call {fault.name!r}; "
-            f"its spec says {fault.status}"
+            f"the mirror of {kernel.symbol} returned {expected.returned} for the refused call "
+            f"{fault.name!r}; its spec says {fault.status}"
         )
     try:
         actual = target.call(kernel, case)

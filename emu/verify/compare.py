@@ -1,4 +1,4 @@
-"""Comparison of two results, bit for bit (docs/numerics.md section 1): every NaN is one value, -0 is not +0."""
+"""Comparison of two results, bit for bit (docs/numerics.md section 1): one NaN, and -0 is not +0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from emu.verify.case import Case
 from emu.verify.families import Array
 from emu.verify.layout import Damage
 from emu.verify.pattern import describe
-from emu.verify.shapes import shape_of, tensors, valid_mask
+from emu.verify.shapes import columns_of, shape_of, tensors, valid_mask
 from emu.verify.target import CallResult
 
 CANONICAL_NAN = 0x7FC00000
@@ -40,7 +40,7 @@ class Difference:
 
 @dataclass
 class Mismatch:
-    """All that differs in one case; ``returned`` holds (expected, actual) bits when the return values differ."""
+    """All that differs in one case; ``returned``: (expected, actual) bits when the return values differ."""
 
     differences: list[Difference] = field(default_factory=list)
     returned: tuple[int, int] | None = None
@@ -79,18 +79,30 @@ def compare(kernel: Kernel, case: Case, expected: CallResult, actual: CallResult
         a, b = expected.outputs[tensor.name], actual.outputs[tensor.name]
         if same_bytes(a, b):
             continue
-        found = difference(
-            tensor.name, shape_of(kernel, tensor, case.dims), a, b, valid_mask(kernel, tensor, case.dims)
+        shape = grid_shape(
+            shape_of(kernel, tensor, case.dims), columns_of(kernel, tensor, case.dims, case.scalars)
         )
+        found = difference(tensor.name, shape, a, b, valid_mask(kernel, tensor, case.dims))
         if found is not None:
             result.differences.append(found)
     return result if result.differences or result.returned or result.damage else None
 
 
+def grid_shape(shape: tuple[int, ...], columns: int) -> tuple[int, ...]:
+    """Shape in which people think of a tensor: a flat one with a stride is rows x stride, the last row cut
+    short.
+    """
+    if len(shape) == 1 and 0 < columns < shape[0]:
+        return -(-shape[0] // columns), columns
+    return shape
+
+
 def difference(
     name: str, shape: tuple[int, ...], expected: Array, actual: Array, mask: Array | None = None
 ) -> Difference | None:
-    """Difference of two flat arrays of ``shape``; ``mask`` selects the elements that count."""
+    """Difference of two flat arrays of ``shape`` (the last row may be cut short); ``mask`` selects what
+    counts.
+    """
     a, b = bits_of(expected), bits_of(actual)
     unequal = a != b
     if mask is not None:
@@ -116,7 +128,7 @@ def difference(
 
 
 def ordered(bits: Array) -> Array:
-    """Map binary32 patterns to integers in value order, so that neighbours differ by one (-0 and +0 both 0)."""
+    """Binary32 patterns as integers in value order: neighbours differ by one, -0 and +0 are both 0."""
     wide = bits.astype(np.int64)
     return np.where(wide & 0x80000000, -(wide & 0x7FFFFFFF), wide)
 

@@ -1,7 +1,9 @@
-"""Bulk contents of a tensor: a *kind* (drawn by Hypothesis) applied to a family with a counter-based generator.
+"""Bulk contents of a tensor: a *kind* (drawn by Hypothesis) applied to a family with a counter-based
+generator.
 
-Every kind exists because some fault hides from the others (design rule 6): all-equal blocks and one-row tensors are
-avoided, same-sign runs overflow narrow accumulators, ramps show wrong strides, ties show wrong rounding.
+Every kind exists because some fault hides from the others (design rule 6): all-equal blocks and one-row
+tensors are avoided, same-sign runs overflow narrow accumulators, ramps show wrong strides, ties show wrong
+rounding.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ Kind = Callable[["Source"], Array]
 
 
 class Source:
-    """What a kind draws from. ``columns``: row length (stride) of the flat tensor; ``scale``: a float scalar of the
-    call, so that ties can be aimed at it; ``neutral``: the element that contributes nothing.
+    """What a kind draws from. ``columns``: row length (stride) of the flat tensor; ``scale``: a float scalar
+    of the call, so that ties can be aimed at it; ``neutral``: the element that contributes nothing.
     """
 
     def __init__(
@@ -178,7 +180,9 @@ def kinds_for(family: Family) -> list[str]:
 
 
 def generate(kind: str, source: Source) -> Array:
-    """Flat contents, ``source.n`` elements; never all equal when there are two elements and two values to choose from."""
+    """Flat contents, ``source.n`` elements; never all equal when there are two elements and two values to
+    choose from.
+    """
     array = KINDS[kind](source)
     if array.size >= 2 and array[0] == array[-1] and bool((array == array[0]).all()):
         others = source.family.specials[source.family.specials != array[0]]

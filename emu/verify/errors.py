@@ -1,4 +1,6 @@
-"""The three ways in which a run can end badly, kept apart so that nobody blames the kernel for our own trouble."""
+"""The three ways in which a run can end badly, kept apart so that nobody blames the kernel for our own
+trouble.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ class ToolError(Exception):
 
 
 class TargetFault(Exception):
-    """The code under test trapped: endless loop, bad address, illegal instruction, broken ABI. Verdict "board fault".
+    """The code under test trapped: endless loop, bad address, illegal instruction, broken ABI. Verdict "board
+    fault".
 
-    ``kind`` is the engine's trap kind ("budget", "load", ...), ``where`` names symbol and source line when known.
+    ``kind`` is the engine's trap kind ("budget", "load", ...), ``where`` names symbol and source line when
+    known.
     """
 
     def __init__(self, kind: str, message: str, where: str = "", pc: int | None = None) -> None:

@@ -1,8 +1,8 @@
 """Families of tensor contents, by the name that a spec gives in ``Tensor.values`` or ``Scalar.values``.
 
 A family knows its extremes, how to sample its whole range and how to sample moderate values; the *kinds* of
-:mod:`emu.verify.contents` combine these into tensors. A spec file may add a family with :func:`add_family`; intervals
-such as ``"[0,1)"`` or ``"(-6,6]"`` need no registration.
+:mod:`emu.verify.contents` combine these into tensors. A spec file may add a family with :func:`add_family`;
+intervals such as ``"[0,1)"`` or ``"(-6,6]"`` need no registration.
 """
 
 from __future__ import annotations
@@ -59,13 +59,16 @@ class Integers(Family):
         self.specials = np.array(sorted({v for v in near if self.low <= v <= self.high}), self.dtype)
 
     def wide(self, rng: np.random.Generator, n: int) -> Array:
+        """Uniform over the range."""
         return rng.integers(self.low, self.high, n, self.dtype.type, endpoint=True)
 
     def small(self, rng: np.random.Generator, n: int) -> Array:
+        """Values around zero."""
         low, high = max(self.low, -9), min(self.high, 9)
         return rng.integers(low, max(low, high), n, self.dtype.type, endpoint=True)
 
     def ends(self, rng: np.random.Generator, high: Array) -> Array:
+        """Values near one end or the other."""
         quarter = max((self.high - self.low) // 8, 1)
         near = rng.integers(0, quarter, high.size, np.uint64, endpoint=True)
         up = np.uint64(self.high & 0xFFFFFFFFFFFFFFFF) - near
@@ -73,6 +76,7 @@ class Integers(Family):
         return np.where(high, up, down).astype(self.dtype)
 
     def ramp(self, rng: np.random.Generator, n: int) -> Array:
+        """An arithmetic progression that wraps."""
         span = self.high - self.low + 1
         step = int(rng.integers(1, 1 << 16)) * 2 + 1
         start = int(rng.integers(0, 1 << 16))
@@ -83,7 +87,9 @@ class Integers(Family):
 
 
 class Codes(Integers):
-    """Bytes that a fill turns into packed codes: any byte, and long runs of one byte whose codes all push one way."""
+    """Bytes that a fill turns into packed codes: any byte, and long runs of one byte whose codes all push one
+    way.
+    """
 
     def __init__(self) -> None:
         super().__init__("uint8")
@@ -92,6 +98,7 @@ class Codes(Integers):
         )
 
     def ends(self, rng: np.random.Generator, high: Array) -> Array:
+        """Values near one end or the other."""
         up, down = rng.choice(np.array([0xAA, 0x77], np.uint8)), rng.choice(np.array([0x00, 0x99], np.uint8))
         return np.where(high, up, down)
 
@@ -104,12 +111,15 @@ class Table(Family):
         self.specials = np.zeros(1, dtype)
 
     def wide(self, rng: np.random.Generator, n: int) -> Array:
+        """Uniform over the range."""
         return np.zeros(n, self.dtype)
 
     def small(self, rng: np.random.Generator, n: int) -> Array:
+        """Values around zero."""
         return self.wide(rng, n)
 
     def ends(self, rng: np.random.Generator, high: Array) -> Array:
+        """Values near one end or the other."""
         return self.wide(rng, high.size)
 
 
@@ -130,7 +140,9 @@ def add_family(name: str, dtype: str, family: Family) -> None:
 
 
 def family(name: str, dtype: str) -> Family:
-    """The family ``name`` for ``dtype``; built once. Raises UsageProblem for an unknown name or a wrong dtype."""
+    """The family ``name`` for ``dtype``; built once. Raises UsageProblem for an unknown name or a wrong
+    dtype.
+    """
     key = (name, np.dtype(dtype).name)
     if key not in _NAMED:
         _NAMED[key] = _build(*key)

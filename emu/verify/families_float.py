@@ -9,39 +9,13 @@ from emu.verify.families import Array, Family
 _F = np.float32
 
 # Where kernels change their behaviour: ends of the format, ties of rne, ends of exp, GELU and the quantizers.
-_POINTS = (
-    [
-        0.0,
-        2.0**-149,
-        2.0**-126,
-        2.0**-127,
-        1.1754942e-38,
-        3.4028235e38,
-        2.0**-100,
-        2.0**-101,
-        1e-5,
-        1e-6,
-        1 / 127,
-    ]
-    + [0.25, 0.5, 0.49999997, 0.70710678, 1.0, 1.4142135, 1.5, 2.5, 3.0, 6.0, 63.5, 87.0, 88.0, 85.25, 104.0]
-    + [
-        126.5,
-        127.0,
-        127.49,
-        127.5,
-        128.0,
-        128.5,
-        255.0,
-        1e4,
-        65535.0,
-        2.0**22,
-        2.0**22 + 0.5,
-        2.0**23,
-        2.0**24,
-        16777217.0,
-    ]
-    + [2147483648.0, 4294967296.0, 1e30]
-)
+_POINTS = """0 0x1p-149 0x1p-127 0x1p-126 0x1.fffffep127 0x1p-101 0x1p-100 1e-6 1e-5 0.007874016
+    0.25 0.49999997 0.5 0.70710678 1 1.4142135 1.5 2.5 3 6 63.5 85.25 87 88 104 126.5 127 127.49 127.5 128
+    128.5 255 1e4 65535 0x1p22 4194304.5 0x1p23 0x1p24 16777217 0x1p31 0x1p32 1e30""".split()
+
+
+def _points() -> list[float]:
+    return [float.fromhex(p) if "x" in p else float(p) for p in _POINTS]
 
 
 def with_neighbours(points: Array) -> Array:
@@ -74,7 +48,7 @@ class Floats(Family):
             self.low = _F(0.0)
         self._nonfinite = nonfinite
         fractions = np.arange(0, 9, dtype=_F) / _F(8)
-        points = np.concatenate([np.array([*_POINTS, low, high], np.float64).astype(_F), fractions])
+        points = np.concatenate([np.array([*_points(), low, high], np.float64).astype(_F), fractions])
         near = with_neighbours(points)
         inside = (near >= self.low) & (near <= self.high) & ~(np.signbit(near) & (self.low == 0))
         self.specials = near[inside]
@@ -83,6 +57,7 @@ class Floats(Family):
             self.specials = self.specials[(np.abs(self.specials) >= _F(2.0**-126)) | (self.specials == 0)]
 
     def wide(self, rng: np.random.Generator, n: int) -> Array:
+        """Every exponent as likely as another (a bounded interval: half of them uniform)."""
         bits = rng.integers(0, 1 << 32, n, np.uint32)
         if float(self.high) - float(self.low) < 1e9:
             half = n // 2
@@ -93,15 +68,18 @@ class Floats(Family):
         )
 
     def small(self, rng: np.random.Generator, n: int) -> Array:
+        """Uniform within a power of two."""
         scale = _F(2.0 ** int(rng.integers(-6, 7)))
         return self._inside((rng.random(n, _F) * _F(2) - _F(1)) * scale)
 
     def ends(self, rng: np.random.Generator, high: Array) -> Array:
+        """Magnitudes of the upper quarter below a power of two."""
         scale = _F(2.0 ** int(rng.integers(-2, 8)))
         size = (_F(1) - rng.random(high.size, _F) * _F(0.25)) * scale
         return self._inside(np.where(high, size, -size))
 
     def nonfinite(self) -> Array:
+        """Quiet and signalling NaN of both signs, and infinities."""
         if not self._nonfinite:
             return super().nonfinite()
         return np.array(
@@ -130,6 +108,7 @@ class Everyday(Floats):
         self._span = span
 
     def wide(self, rng: np.random.Generator, n: int) -> Array:
+        """Every exponent as likely as another (a bounded interval: half of them uniform)."""
         if self._span < 1e3 and n:
             return (rng.random(n, _F) * _F(2) - _F(1)) * _F(self._span)
         bits = rng.integers(0, 1 << 32, n, np.uint32)
@@ -137,6 +116,7 @@ class Everyday(Floats):
         return (bits & np.uint32(0x807FFFFF) | exponents << np.uint32(23)).astype(np.uint32).view(_F)
 
     def small(self, rng: np.random.Generator, n: int) -> Array:
+        """Uniform within a power of two."""
         values = super().small(rng, n)
         return np.where(np.abs(values) < _F(2.0**-20), _F(0), values)
 

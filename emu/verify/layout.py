@@ -1,7 +1,7 @@
 """Buffers of one case inside an arena: guard bytes around each, pattern-filled, checked after the call.
 
-Both targets use the same layout, so a mirror and a firmware function see equal addresses modulo 64, equal neighbours and
-equal bytes in outputs that nobody has written yet.
+Both targets use the same layout, so a mirror and a firmware function see equal addresses modulo 64, equal
+neighbours and equal bytes in outputs that nobody has written yet.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class Slot:
 
 @dataclass(frozen=True)
 class Damage:
-    """Bytes changed that the function does not own: ``side`` of tensor ``near`` (before, after, or inside an input)."""
+    """Bytes changed that the function does not own: ``side`` of tensor ``near`` (before, after, or inside an
+    input).
+    """
 
     near: str
     side: str
@@ -84,7 +86,7 @@ class Layout:
         self.slots, self.used = place(kernel, case)
         if self.used > arena.size:
             raise ToolError(
-                f"kernel {kernel.symbol}: {self.used:,} bytes of buffers do not fit the arena of {arena.size:,}"
+                f"kernel {kernel.symbol}: its buffers need {self.used:,} bytes, the arena has {arena.size:,}"
             )
         self._arena = arena
         shift = case.dirty % _PATTERN_SHIFTS

@@ -8,17 +8,27 @@ from emu.verify.families import Array
 
 
 def describe(unequal: Array, shape: tuple[int, ...], expected: Array, actual: Array) -> str:
-    """Sentence on the places (rows, columns, tail, lanes modulo 16, strides) and on the values (sign, off by one ...)."""
-    parts = [_places(unequal, shape), _values(unequal, expected, actual)]
+    """Sentence on the places (rows, columns, tail, lanes modulo 16, strides) and on the values (sign, off by
+    one ...).
+    """
+    parts = [_places(unequal, _padded(unequal, shape)), _values(unequal, expected, actual)]
     return "; ".join(p for p in parts if p)
 
 
-def _places(unequal: Array, shape: tuple[int, ...]) -> str:
+def _padded(unequal: Array, shape: tuple[int, ...]) -> Array | None:
+    """The mask as rows x columns, a cut last row completed; None when the tensor has no rows."""
+    if len(shape) < 2 or not shape[-1] or unequal.size <= shape[-1]:
+        return None
+    grid = np.zeros(-(-unequal.size // shape[-1]) * shape[-1], bool)
+    grid[: unequal.size] = unequal
+    return grid.reshape(-1, shape[-1])
+
+
+def _places(unequal: Array, grid: Array | None) -> str:
     count = int(unequal.sum())
     if count == unequal.size:
         return "every element" if count > 1 else "the only element"
-    grid = unequal.reshape(-1, shape[-1]) if len(shape) >= 2 and shape[-1] else None
-    if grid is not None and grid.shape[0] > 1:
+    if grid is not None:
         by_grid = _rows_and_columns(grid)
         if by_grid:
             return by_grid
@@ -59,7 +69,8 @@ def _along(line: Array) -> str:
     for modulus in (2, 4, 8, 16, 32, 64):
         lanes = np.unique(where % modulus)
         if n > modulus and lanes.size <= max(modulus // 4, 1) and where.size > lanes.size:
-            return f"only indices with index mod {modulus} = {', '.join(map(str, lanes.tolist()))} ({where.size} of {n})"
+            which = ", ".join(map(str, lanes.tolist()))
+            return f"only indices with index mod {modulus} = {which} ({where.size} of {n})"
     return ""
 
 

@@ -1,7 +1,7 @@
 """Smaller versions of a case: fewer rows and columns, neutral elements, simpler values, aligned pointers.
 
-Each function returns new cases and leaves the given one alone. Whether a candidate still fails is the business of
-:mod:`emu.verify.shrink`.
+Each function returns new cases and leaves the given one alone. Whether a candidate still fails is the
+business of :mod:`emu.verify.shrink`.
 """
 
 from __future__ import annotations
@@ -89,10 +89,11 @@ def with_elements(case: Case, name: str, array: Array) -> Case:
 
 
 def free_tensors(kernel: Kernel, case: Case) -> dict[str, bool]:
-    """Inputs whose elements may be edited, by name; True when the spec's fill must be applied again after an edit.
+    """Inputs whose elements may be edited, by name; True when the spec's fill must be applied again after an
+    edit.
 
-    A fill that ignores what it overwrites either makes a constant table (left out here) or random contents, whose
-    elements may be edited but must not be filled again: that would undo the edit.
+    A fill that ignores what it overwrites either makes a constant table (left out here) or random contents,
+    whose elements may be edited but must not be filled again: that would undo the edit.
     """
     found = {}
     for i, tensor in enumerate(tensors(kernel)):
@@ -148,7 +149,7 @@ def nonneutral(kernel: Kernel, case: Case, name: str) -> Array:
 
 
 def weight(kernel: Kernel, case: Case) -> int:
-    """Number of non-neutral input elements, constant tables left out: the size that a person has to look at."""
+    """Number of non-neutral input elements, constant tables left out: what a person has to look at."""
     return sum(int(nonneutral(kernel, case, name).size) for name in free_tensors(kernel, case))
 
 

@@ -71,7 +71,7 @@ def _size(kernel: Kernel, tensor: Tensor, entry: Any, dims: Mapping[str, int]) -
     if isinstance(entry, str):
         if entry not in dims:
             raise UsageProblem(
-                f"kernel {kernel.symbol}, tensor {tensor.name}: the shape names {entry!r}, which is no dimension "
+                f"kernel {kernel.symbol}, tensor {tensor.name}: the shape names {entry!r}, no dimension "
                 f"(known: {', '.join(dims) or 'none'})"
             )
         return dims[entry]
@@ -103,7 +103,7 @@ def _user(kernel: Kernel, what: str, rule: Any, dims: Mapping[str, int]) -> Any:
 
 
 def columns_of(kernel: Kernel, tensor: Tensor, dims: Mapping[str, int], values: Mapping[str, Any]) -> int:
-    """Row length of a tensor in elements: its scalar ``NAME_stride``, else its last axis, else 0 (no rows)."""
+    """Row length of a tensor: its scalar ``NAME_stride``, else its last axis, else 0 (no rows)."""
     stride = values.get(f"{tensor.name}_stride")
     if stride is not None:
         return max(int(stride), 0)

@@ -1,7 +1,8 @@
 """From a failing case to a small one: sizes down, elements to neutral, values simple, pointers aligned.
 
-Greedy delta debugging, repeated until nothing helps or the limit is reached. The order matters: sizes first (cropped
-around the first difference, or with fresh contents), because everything after them costs calls per element.
+Greedy delta debugging, repeated until nothing helps or the limit is reached. The order matters: sizes first
+(cropped around the first difference, or with fresh contents), because everything after them costs calls per
+element.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class Shrinker:
         passes = (self.sizes, self.elements, self.placements, self.scalars, self.values)
         progress = True
         while progress and not self.exhausted:
-            progress = any([one() for one in passes])
+            outcomes = [one() for one in passes]
+            progress = any(outcomes)
         return self.case
 
     def attempt(self, candidate: Case) -> bool:
@@ -164,7 +166,8 @@ class Shrinker:
 
     def placements(self) -> bool:
         """Pointers aligned, registers clean."""
-        return any([self.attempt(c) for c in reduce.simpler_placements(self.kernel, self.case)])
+        kept = [self.attempt(c) for c in reduce.simpler_placements(self.kernel, self.case)]
+        return any(kept)
 
     def scalars(self) -> bool:
         """Generated scalars simple."""

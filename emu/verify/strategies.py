@@ -1,9 +1,10 @@
 """Hypothesis strategies from a kernel's spec, and the numbered stream of cases that a campaign runs.
 
-Hypothesis draws the structure of a *family* of cases: sizes (tails, extremes, multiples and their neighbours), one kind
-of contents per tensor, a pointer offset 0..15 for each pointer, seeds, and single elements for small tensors. Each
-family gives :data:`VARIANTS` cases; the first is the draw itself, the others move offsets, sizes and seeds with a
-counter-based generator. Case ``n`` of a seed depends on nothing but the spec, the seed and ``n``.
+Hypothesis draws the structure of a *family* of cases: sizes (tails, extremes, multiples and their
+neighbours), one kind of contents per tensor, a pointer offset 0..15 for each pointer, seeds, and single
+elements for small tensors. Each family gives :data:`VARIANTS` cases; the first is the draw itself, the others
+move offsets, sizes and seeds with a counter-based generator. Case ``n`` of a seed depends on nothing but the
+spec, the seed and ``n``.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ USUAL_ELEMENTS = 6_000
 LARGE_ELEMENTS = 200_000
 _PICKED = 16
 _HUGE = 10_000
-"""A dimension with more values than this is no size (the bits of a scale, for example): neighbours mean nothing."""
+"""A dimension with more values than this is no size (the bits of a scale, for example): neighbours mean
+nothing.
+"""
 
 
 def size_pool(dim: Dim) -> list[int]:
-    """Sizes worth trying, the telling ones repeated: small ones, multiples of 16 and 64 and neighbours, ends."""
+    """Sizes worth trying, the telling ones repeated: small, multiples of 16 and 64 and neighbours, ends."""
     step = dim.multiple
     if dim.high - dim.low <= 15 * step:
         return [*range(dim.low, dim.high + 1, step), *dim.special]
@@ -63,7 +66,9 @@ def _rounded(dim: Dim, value: int) -> int:
 
 
 def fit(kernel: Kernel, dims: dict[str, int], limit: int) -> dict[str, int]:
-    """Halve the sizes that matter most until all tensors together have at most ``limit`` elements, if they can."""
+    """Halve the sizes that matter most until all tensors together have at most ``limit`` elements, if they
+    can.
+    """
     total = elements(kernel, all_dims(kernel, dims))
     while total > limit:
         halved = [_halved(kernel, dims, dim) for dim in kernel.dims]
@@ -113,7 +118,9 @@ def plans(kernel: Kernel) -> st.SearchStrategy[Plan]:
 
 
 def vary(kernel: Kernel, plan: Plan, variant: int) -> Plan:
-    """Relative number ``variant`` of a drawn plan: new seeds and offsets, some sizes moved by one step, some kinds changed."""
+    """Relative number ``variant`` of a drawn plan: new seeds and offsets, some sizes moved by one step, some
+    kinds changed.
+    """
     if variant == 0:
         return plan
     words = iter(np.random.Philox(key=np.array([plan.content, variant], np.uint64)).random_raw(48).tolist())
@@ -131,10 +138,10 @@ def vary(kernel: Kernel, plan: Plan, variant: int) -> Plan:
         offsets.append(choices[(word >> 32) % len(choices)])
     picks = tuple(next(words) & 255 for _ in plan.picks)
     scalar_picks = tuple(next(words) % 49 - 8 for _ in plan.scalar_picks)
-    return replace(
-        plan, dims=fit(kernel, dims, LARGE_ELEMENTS), kinds=tuple(kinds), offsets=tuple(offsets), content=next(words),
-        dirty=next(words), picks=picks, scalar_picks=scalar_picks, fault=plan.fault if next(words) & 1 else -1,
-    )  # fmt: skip
+    content, dirty = next(words), next(words)
+    fault = plan.fault if next(words) & 1 else -1
+    dims = fit(kernel, dims, LARGE_ELEMENTS)
+    return Plan(dims, tuple(kinds), tuple(offsets), content, dirty, picks, scalar_picks, fault)
 
 
 def _moved(dim: Dim, value: int, word: int) -> int:
@@ -164,7 +171,7 @@ def chunk_plans(kernel: Kernel, campaign_seed: int, chunk: int) -> list[Plan]:
 
 
 def cases(kernel: Kernel, campaign_seed: int, first: int, count: int) -> Iterator[tuple[int, Case]]:
-    """Cases ``first .. first + count - 1`` of the campaign with seed ``campaign_seed``, with their numbers."""
+    """Cases ``first .. first + count - 1`` of the campaign with that seed, each with its number."""
     for chunk in range(first // CHUNK, -(-(first + count) // CHUNK)):
         for position, plan in enumerate(chunk_plans(kernel, campaign_seed, chunk)):
             number = chunk * CHUNK + position

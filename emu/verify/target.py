@@ -1,7 +1,7 @@
 """The one interface through which this room sees whatever can run a kernel, and the mirror behind it.
 
-``MirrorTarget`` runs the Python mirror on host memory; :class:`emu.verify.image_target.ImageTarget` runs a function of
-a firmware image on the CPU engine. A board will be a third.
+``MirrorTarget`` runs the Python mirror on host memory; :class:`emu.verify.image_target.ImageTarget` runs a
+function of a firmware image on the CPU engine. A board will be a third.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ ARENA_BYTES = 8 << 20
 class CallResult:
     """What a call left behind.
 
-    ``outputs``: copies of the written tensors, flat, by parameter name; ``returned``: bits of the return value (None
-    for void); ``instructions``: guest instructions, None where nobody counts; ``damage``: bytes changed outside.
+    ``outputs``: copies of the written tensors, flat, by parameter name; ``returned``: bits of the return
+    value (None for void); ``instructions``: guest instructions, None where nobody counts; ``damage``: bytes
+    changed outside.
     """
 
     outputs: dict[str, Array]
@@ -44,7 +45,7 @@ class Target(Protocol):
     name: str
 
     def call(self, kernel: Kernel, case: Case) -> CallResult:
-        """Run ``case``. Raises TargetFault when the code under test traps, ToolError for trouble of our own."""
+        """Run ``case``. Raises TargetFault when the code under test traps, ToolError for our own trouble."""
 
     def close(self) -> None:
         """Release what the target holds."""
@@ -100,6 +101,5 @@ def _mirror_message(kernel: Kernel, error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)[1:]
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     text = str(error).strip().splitlines()
-    return f"the mirror of {kernel.symbol} raised {type(error).__name__}{where}: {text[0] if text else ''}".rstrip(
-        ": "
-    )
+    reason = f": {text[0]}" if text else ""
+    return f"the mirror of {kernel.symbol} raised {type(error).__name__}{where}{reason}"

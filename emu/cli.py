@@ -1,0 +1,46 @@
+"""The ``emu`` command: thin over the rooms, and quick to start because each subcommand imports its room only when run.
+
+Exit codes: 0 equal, 1 mismatch, 2 wrong use or wrong input, 3 link fault, 4 board fault (the code under test trapped),
+5 trouble of our own, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import rich_click as click
+
+_COMMANDS = {
+    "verify": ("emu.cli_verify", "verify"),
+    "kernels": ("emu.cli_tools", "kernels"),
+    "disasm": ("emu.cli_tools", "disasm"),
+    "doctor": ("emu.cli_tools", "doctor"),
+    "toolchain": ("emu.cli_tools", "toolchain"),
+    "bench": ("emu.cli_tools", "bench"),
+}
+
+
+class LazyGroup(click.RichGroup):
+    """A group whose commands live in modules that are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Commands in the order in which they are worth reading."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> Any:
+        """The command of that name, or None."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name = _COMMANDS[cmd_name]
+        return getattr(importlib.import_module(module), name)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="esp32s3-emu", prog_name="emu")
+def main() -> None:
+    """Prove that ESP32-S3 firmware computes bit for bit what its Python model says."""
+
+
+if __name__ == "__main__":
+    main()

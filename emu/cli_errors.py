@@ -1,0 +1,68 @@
+"""Errors for people: one message on stderr and the right exit code, never a traceback for bad input."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+EXIT_USAGE, EXIT_TOOL, EXIT_INTERRUPTED = 2, 5, 130
+
+
+def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
+    """Turn a command that returns its exit code into one that exits with it and reports its errors."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        context = click.get_current_context()
+        try:
+            code = command(*args, **kwargs) or 0
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            code = _say("interrupted", EXIT_INTERRUPTED)
+        except BrokenPipeError:
+            sys.stderr.close()
+            code = EXIT_TOOL
+        except Exception as error:
+            code = _classify(error)
+        context.exit(code)
+
+    return run
+
+
+def _classify(error: Exception) -> int:
+    from emu.image.errors import ImageError
+    from emu.toolchain.errors import ToolchainError
+    from emu.verify.errors import ToolError, UsageProblem
+
+    if isinstance(error, UsageProblem | ImageError):
+        return _say(str(error), EXIT_USAGE)
+    if isinstance(error, ToolError | ToolchainError):
+        return _say(str(error), EXIT_TOOL)
+    if isinstance(error, OSError) and error.filename:
+        return _say(f"{error.filename}: {error.strerror}", EXIT_TOOL)
+    return _unexpected(error)
+
+
+def _say(text: str, code: int) -> int:
+    click.echo(f"emu: {text}", err=True)
+    return code
+
+
+def _unexpected(error: Exception) -> int:
+    if os.environ.get("EMU_TRACEBACK"):
+        traceback.print_exception(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(frame.filename).name}:{frame.lineno}"
+    return _say(
+        f"internal error at {where}: {type(error).__name__}: {error}\n"
+        "This is a fault of emu, not of your input. EMU_TRACEBACK=1 shows where it happened; please report it.",
+        EXIT_TOOL,
+    )

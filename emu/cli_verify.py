@@ -1,0 +1,53 @@
+"""``emu verify``: options, and nothing that takes time to import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+from emu.cli_errors import guarded
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.option("--elf", type=_FILE, help="Firmware image; default: the bundled reference image.")
+@click.option("--spec", type=_FILE, help="Python file that describes your kernels. It is executed: trust it.")
+@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Only these; * and ? allowed.")
+@click.option("--examples", type=click.IntRange(1), default=200, show_default=True, help="For each kernel.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the whole campaign.")
+@click.option("--example", type=click.IntRange(0), help="Only this example of one kernel, as drawn.")
+@click.option("--replay", type=_FILE, help="Only the case of this file.")
+@click.option("--exhaustive", is_flag=True, help="Every input pattern of the elementwise kernels.")
+@click.option("--slice", "part", metavar="I/N", default="0/1", help="Every n-th block of an exhaustive run.")
+@click.option("--target", type=click.Choice(["image", "mirror"]), default="image", show_default=True)
+@click.option("--tier", type=click.Choice(["translator", "stepper"]), default="translator", show_default=True)
+@click.option(
+    "--fused",
+    type=click.Choice(["fused", "two-roundings"]),
+    default="fused",
+    show_default=True,
+    help="How madd.s and msub.s round.",
+)
+@click.option(
+    "--bounds/--no-bounds",
+    default=None,
+    help="Trap on any access outside the buffers; default: on for one example in sixteen.",
+)
+@click.option("--budget", type=click.IntRange(1), default=50_000_000, help="Guest instructions per call.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Worker processes; default: processors.")
+@click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
+@click.option("--junit", "junit_file", type=_FILE, help="Write the report as JUnit XML.")
+@click.option("--out", type=_FILE, help="Folder for case files and partial results; default: emu-verify.")
+@click.option("--memory/--no-memory", default=True, help="Try failing cases of earlier runs first.")
+@guarded
+def verify(**options: Any) -> int:
+    """Run kernels of a firmware image against their mirrors and compare every bit.
+
+    Exit code: 0 equal, 1 mismatch, 2 wrong use, 4 the firmware trapped, 5 trouble of our own, 130 interrupted.
+    """
+    from emu.verify.command import VerifyRequest, run
+
+    return run(VerifyRequest(**options))

@@ -1,0 +1,85 @@
+"""Known causes of a mismatch, tried on the shrunk case and reported only when the trial confirms them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from emu.image import Image
+from emu.isa.decode import decode
+from emu.isa.disasm import text
+from emu.kernels.spec import Kernel
+from emu.verify.case import Case
+from emu.verify.check import check
+from emu.verify.errors import TargetFault, ToolError
+from emu.verify.image_target import ImageTarget
+from emu.verify.options import Options
+from emu.verify.target import Target
+
+_SHOWN = 6
+
+
+class Causes:
+    """Runs a small case again under other rules, on the reference stepper (nothing has to be translated)."""
+
+    def __init__(self, options: Options, reference: Target, image: Image) -> None:
+        self._reference = reference
+        self._image = image
+        self._options = replace(options, tier="stepper", bounds=False)
+
+    def explain(self, kernel: Kernel, case: Case) -> list[str]:
+        """Lines for the report; empty when no known cause was confirmed."""
+        try:
+            return self._contraction(kernel, case) + self._outside(kernel, case) + self._misaligned(kernel, case)
+        except ToolError:
+            return []
+
+    def _target(self, **changes: object) -> ImageTarget:
+        return ImageTarget(self._image, replace(self._options, **changes))  # type: ignore[arg-type]
+
+    def _contraction(self, kernel: Kernel, case: Case) -> list[str]:
+        """Fused multiply-adds: does the case agree when each of them rounds twice?"""
+        if self._options.fused != "fused":
+            return []
+        target = self._target()
+        check(kernel, case, self._reference, target)
+        sites = sorted(target.engine.diagnostics.fused)
+        if not sites or check(kernel, case, self._reference, self._target(fused="two-roundings")).bad:
+            return []
+        return [
+            "contraction: the case agrees when multiply-adds round twice (--fused two-roundings); compile with "
+            "-ffp-contract=off. Fused instructions that it executes:",
+            *self._places(sites),
+        ]
+
+    def _outside(self, kernel: Kernel, case: Case) -> list[str]:
+        """Does it touch bytes outside its buffers?"""
+        try:
+            self._target(bounds=True).call(kernel, case)
+        except TargetFault as fault:
+            first, *rest = fault.message.splitlines()
+            return [f"outside of the buffers: {first}", *(line.strip() for line in rest)]
+        return []
+
+    def _misaligned(self, kernel: Kernel, case: Case) -> list[str]:
+        """Do vector accesses drop address bits?"""
+        target = self._target()
+        target.call(kernel, case)
+        sites = sorted(target.engine.diagnostics.misaligned)
+        if not sites:
+            return []
+        return [
+            "misaligned vector access: the chip forces the low address bits to 0 without a fault, at",
+            *self._places(sites),
+        ]
+
+    def _places(self, sites: list[int]) -> list[str]:
+        lines = [f"  {self._instruction(pc)}" for pc in sites[:_SHOWN]]
+        return lines + ([f"  and {len(sites) - _SHOWN} more"] if len(sites) > _SHOWN else [])
+
+    def _instruction(self, pc: int) -> str:
+        segment = self._image.segment_at(pc)
+        if segment is None:
+            return str(self._image.locate(pc))
+        at = pc - segment.address
+        words = text(decode(segment.data[at : at + 4], pc)).replace("\t", " ")
+        return f"{self._image.locate(pc)}: {words}"

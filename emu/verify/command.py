@@ -1,0 +1,209 @@
+"""What ``emu verify`` does: choose kernels and image, run, report, decide the exit code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from emu.kernels.spec import Kernel
+from emu.verify.campaign import Campaign, Listener
+from emu.verify.casefile import load
+from emu.verify.describe import selection_text
+from emu.verify.errors import UsageProblem
+from emu.verify.exhaustive import elementwise, parse_slice, run_exhaustive
+from emu.verify.memory import Memory, default_folder
+from emu.verify.options import Options, TargetName
+from emu.verify.progress import progress_listener
+from emu.verify.record import source_fingerprint
+from emu.verify.records import write_json, write_junit
+from emu.verify.report import print_campaign
+from emu.verify.runner import Runner
+from emu.verify.sampled import run_one, run_sampled
+from emu.verify.selection import choose, known_kernels
+from emu.verify.verdict import EXIT_INTERRUPTED, exit_code
+
+
+@dataclass(frozen=True)
+class VerifyRequest:
+    """The options of ``emu verify`` as they were typed."""
+
+    elf: Path | None = None
+    spec: Path | None = None
+    kernels: tuple[str, ...] = ()
+    examples: int = 200
+    seed: int = 0
+    example: int | None = None
+    replay: Path | None = None
+    exhaustive: bool = False
+    part: str = "0/1"
+    target: TargetName = "image"
+    tier: str = "translator"
+    fused: str = "fused"
+    bounds: bool | None = None
+    budget: int = 50_000_000
+    jobs: int | None = None
+    json_file: Path | None = None
+    junit_file: Path | None = None
+    out: Path | None = None
+    memory: bool = True
+
+    def selection(self) -> str:
+        """The options that a replay has to repeat."""
+        extra = f" --tier {self.tier}" if self.tier != "translator" else ""
+        extra += f" --fused {self.fused}" if self.fused != "fused" else ""
+        extra += {None: "", True: " --bounds", False: " --no-bounds"}[self.bounds]
+        extra += f" --budget {self.budget}" if self.budget != VerifyRequest.budget else ""
+        return selection_text(self.elf, self.spec, self.target, extra)
+
+    def options(self, elf: Path | None) -> Options:
+        """The same for the workers."""
+        return Options(
+            target=self.target,
+            elf=elf,
+            tier=self.tier,
+            fused=self.fused,
+            bounds=self.bounds,
+            budget=self.budget,
+            seed=self.seed,
+            examples=self.examples,
+            jobs=self.jobs or os.cpu_count() or 1,
+            out=self.out,
+        )
+
+
+def run(request: VerifyRequest, console: Console | None = None) -> int:
+    """Run the request and print what came out; returns the exit code. Raises UsageProblem for wrong input."""
+    console = console or Console()
+    _check_combination(request)
+    kernels = known_kernels(request.spec)
+    image = _Image.open(request)
+    campaign = _campaign(request, kernels, image, console)
+    campaign.elf_sha256 = image.sha256
+    campaign.notes += image.warnings
+    _write(request, campaign)
+    print_campaign(console, campaign, request.selection())
+    if campaign.interrupted and not any(r.failure for r in campaign.results.values()):
+        return EXIT_INTERRUPTED
+    return exit_code(r.verdict for r in campaign.results.values())
+
+
+def _check_combination(request: VerifyRequest) -> None:
+    single = [n for n, v in (("--example", request.example), ("--replay", request.replay)) if v is not None]
+    if len(single) == 2 or (single and request.exhaustive):
+        raise UsageProblem(f"{single[0]} cannot be combined with {(single[1:] or ['--exhaustive'])[0]}")
+    if request.part != "0/1" and not request.exhaustive:
+        raise UsageProblem("--slice belongs to --exhaustive")
+    if request.target == "mirror" and request.elf is not None:
+        raise UsageProblem("--elf has no meaning with --target mirror")
+
+
+@dataclass(frozen=True)
+class _Image:
+    """What has to be known about the image before any worker starts."""
+
+    path: Path | None
+    sha256: str
+    warnings: list[str]
+    check: Callable[[list[Kernel]], None]
+
+    @classmethod
+    def open(cls, request: VerifyRequest) -> _Image:
+        if request.target == "mirror":
+            return cls(None, "", ["the mirror was run against itself: this checks the specs, no firmware"], _nothing)
+        from emu.image import load_image
+        from emu.verify.image_check import check_symbols
+        from emu.verify.reference import reference_elf
+
+        path = request.elf or reference_elf()
+        image = load_image(path)
+        return cls(path, image.sha256, list(image.warnings), lambda kernels: check_symbols(image, kernels))
+
+
+def _nothing(kernels: list[Kernel]) -> None:
+    """A mirror has every symbol."""
+
+
+def _campaign(request: VerifyRequest, kernels: dict[str, Kernel], image: _Image, console: Console) -> Campaign:
+    options = request.options(image.path)
+    make = _runner_factory(options)
+    if request.replay is not None:
+        kernel, case = load(request.replay, kernels)
+        image.check([kernel])
+        return run_one(kernel, options, make, None, case, str(request.replay))
+    chosen = choose(kernels, request.kernels)
+    if request.exhaustive:
+        chosen = _elementwise(chosen, bool(request.kernels))
+    image.check(chosen)
+    if request.example is not None:
+        if len(chosen) != 1:
+            raise UsageProblem(f"--example wants one kernel, chosen with --kernel; {len(chosen)} are chosen")
+        return run_one(chosen[0], options, make, request.example, None, "")
+    with progress_listener(console, chosen, request.exhaustive) as listen:
+        return _many(request, options, chosen, make, image.sha256, _keeping(request, listen))
+
+
+def _many(
+    request: VerifyRequest,
+    options: Options,
+    chosen: list[Kernel],
+    make: Callable[[], Runner],
+    sha256: str,
+    listen: Listener,
+) -> Campaign:
+    if request.exhaustive:
+        part = parse_slice(request.part)
+        return run_exhaustive(chosen, options, make, part, source_fingerprint(sha256, options), listen)
+    return run_sampled(chosen, options, make, Memory(default_folder() if request.memory else None), listen)
+
+
+def _elementwise(chosen: list[Kernel], by_name: bool) -> list[Kernel]:
+    """Kernels with an exhaustive run; naming one that has none is an error, as is having none at all."""
+    found = [k for k in chosen if k.elementwise is not None]
+    missing = [k for k in chosen if k.elementwise is None]
+    if missing and (by_name or not found):
+        raise UsageProblem(f"not elementwise, so no exhaustive run: {', '.join(k.symbol for k in missing)}")
+    for kernel in found:
+        elementwise(kernel)
+    return found
+
+
+def _runner_factory(options: Options) -> Callable[[], Runner]:
+    def make() -> Runner:
+        from emu.verify.targets import make_runner
+
+        return make_runner(options)
+
+    return make
+
+
+def _keeping(request: VerifyRequest, listen: Listener) -> Listener:
+    """With --out, keep partial results on disk after every finished kernel."""
+    if request.out is None:
+        return listen
+    path = request.out / "partial.json"
+    settled = 0
+
+    def both(campaign: Campaign, symbol: str, running: int) -> None:
+        nonlocal settled
+        listen(campaign, symbol, running)
+        pieces = sum(r.pieces for r in campaign.results.values())
+        if pieces != settled:
+            settled = pieces
+            write_json(path, campaign, request.selection())
+
+    return both
+
+
+def _write(request: VerifyRequest, campaign: Campaign) -> None:
+    selection = request.selection()
+    if request.json_file is not None:
+        write_json(request.json_file, campaign, selection)
+    if request.junit_file is not None:
+        write_junit(request.junit_file, campaign, selection)
+    if request.out is not None:
+        write_json(request.out / "report.json", campaign, selection)
+        (request.out / "partial.json").unlink(missing_ok=True)

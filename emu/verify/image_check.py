@@ -1,0 +1,31 @@
+"""What can be wrong between a spec and an image, found before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from emu.image import Image
+from emu.image.errors import SymbolError
+from emu.kernels.spec import Kernel
+from emu.verify.errors import UsageProblem
+from emu.verify.selection import similar
+
+
+def check_symbols(image: Image, kernels: Sequence[Kernel]) -> None:
+    """Every kernel must be a function of the image. Raises UsageProblem that names the missing ones."""
+    missing = []
+    for kernel in kernels:
+        if kernel.symbol not in image.symbols:
+            names = [s.name for s in image.symbols.functions()]
+            missing.append(f"{kernel.symbol}{similar(kernel.symbol, names)}")
+            continue
+        try:
+            image.symbols.function(kernel.symbol)
+        except SymbolError as error:
+            raise UsageProblem(str(error)) from error
+    if missing:
+        raise UsageProblem(
+            f"{image.name} has no function {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''} "
+            f"({len(missing)} of {len(kernels)} kernels are missing); choose kernels with --kernel, or describe "
+            "your own with --spec"
+        )

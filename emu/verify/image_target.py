@@ -1,0 +1,171 @@
+"""Functions of a firmware image on the CPU engine, as a target.
+
+Every call starts from the same machine: the image's own data as loaded, and registers, accumulators and stack dirtied
+from the case's seed (all zero for seed 0). Some cases call the function twice in a row without restoring the image's
+data, so that state kept between calls shows; some run under the byte-exact permission map, so that a read outside the
+buffers traps even when its value does not matter. Which ones follows from the seed alone: replays are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from emu.cpu.engine import Engine
+from emu.cpu.options import EngineOptions
+from emu.cpu.shadow import INIT, READ, WRITE
+from emu.cpu.traps import Trap, TrapKind
+from emu.image import Image, load_image
+from emu.kernels.spec import Kernel, Tensor
+from emu.verify.case import Case
+from emu.verify.errors import TargetFault, ToolError
+from emu.verify.families import Array
+from emu.verify.layout import Layout
+from emu.verify.options import Options
+from emu.verify.target import ARENA_BYTES, CallResult
+
+_STACK_DIRT = np.frombuffer(np.random.Generator(np.random.Philox(key=[0x737461636B, 0])).bytes(1 << 19), np.uint8)
+BOUNDS_ONE_IN = 16
+TWICE_ONE_IN = 8
+
+
+@dataclass
+class _Machine:
+    """An engine with live views of its memory and the image's writable bytes as loaded."""
+
+    engine: Engine
+    arena: Array
+    stack: Array
+    data: list[tuple[Array, Array]]
+
+    @classmethod
+    def of(cls, image: Image, options: EngineOptions) -> _Machine:
+        engine = Engine(image, options)
+        if engine.arena.size < ARENA_BYTES:
+            raise ToolError(f"the engine's arena has {engine.arena.size:,} bytes; {ARENA_BYTES:,} are needed")
+        views = [engine.memory.view(s.address, s.size) for s in image.segments if "w" in s.perms and s.size]
+        return cls(
+            engine,
+            engine.memory.view(engine.arena.start, ARENA_BYTES),
+            engine.memory.view(engine.stack.start, engine.stack.size),
+            [(view, view.copy()) for view in views],
+        )
+
+    def restore(self) -> None:
+        """The image's own data as loaded."""
+        for live, saved in self.data:
+            live[:] = saved
+
+
+class ImageTarget:
+    """Runs kernels of one image. ``options.bounds``: permission map always (True), never, or for some cases (None)."""
+
+    name = "image"
+
+    def __init__(self, elf: Path | Image, options: Options) -> None:
+        self.image = elf if isinstance(elf, Image) else load_image(elf)
+        self._options = options
+        self._machines: dict[bool, _Machine] = {}
+
+    def machine(self, bounds: bool) -> _Machine:
+        """The machine with or without the permission map, made when first asked for."""
+        if bounds not in self._machines:
+            options = EngineOptions(
+                tier=cast(Any, self._options.tier), fused=cast(Any, self._options.fused), bounds=bounds
+            )
+            self._machines[bounds] = _Machine.of(self.image, options)
+        return self._machines[bounds]
+
+    @property
+    def engine(self) -> Engine:
+        """The engine that runs most cases."""
+        return self.machine(self._options.bounds is True).engine
+
+    def call(self, kernel: Kernel, case: Case) -> CallResult:
+        """Run the kernel's function. Raises TargetFault when it traps."""
+        bounds = self._options.bounds
+        machine = self.machine(case.dirty % BOUNDS_ONE_IN == 1 if bounds is None else bounds)
+        machine.restore()
+        result = self._once(machine, kernel, case)
+        if case.dirty // BOUNDS_ONE_IN % TWICE_ONE_IN == 1:
+            result = self._once(machine, kernel, case)
+        return result
+
+    def _once(self, machine: _Machine, kernel: Kernel, case: Case) -> CallResult:
+        engine = machine.engine
+        layout = Layout(kernel, case, machine.arena)
+        self._dirty_stack(machine, case)
+        if engine.options.bounds:
+            _permit(engine, layout)
+        places = {s.tensor.name: engine.arena.start + s.start for s in layout.slots}
+        words = [places[p.name] if isinstance(p, Tensor) else case.scalars[p.name] for p in kernel.params]
+        if not case.dirty:
+            engine.reset()
+        try:
+            out = engine.call(kernel.symbol, words, budget=self._options.budget, dirty=case.dirty or None)
+        except Trap as trap:
+            machine.restore()
+            raise _fault(trap, layout, engine) from None
+        finally:
+            if engine.options.bounds:
+                engine.memory.shadow.deny(engine.arena.start, layout.used)
+        return CallResult(layout.outputs(), _returned(kernel, out.a2, out.a3), out.instructions, layout.damage())
+
+    def _dirty_stack(self, machine: _Machine, case: Case) -> None:
+        size = machine.stack.size
+        if case.dirty and size < _STACK_DIRT.size:
+            shift = case.dirty % (_STACK_DIRT.size - size)
+            machine.stack[:] = _STACK_DIRT[shift : shift + size]
+        else:
+            machine.stack[:] = 0
+
+    def close(self) -> None:
+        """Drop the engines."""
+        self._machines.clear()
+
+
+def _permit(engine: Engine, layout: Layout) -> None:
+    """Inputs may be read, outputs read and written; guard zones may not be touched."""
+    shadow = engine.memory.shadow
+    for slot in layout.slots:
+        if slot.size:
+            perm = READ | INIT if slot.tensor.role == "in" else READ | WRITE | INIT
+            shadow.allow(engine.arena.start + slot.start, slot.size, perm)
+
+
+def _returned(kernel: Kernel, low: int, high: int) -> int | None:
+    if kernel.returns is None:
+        return None
+    bits = 8 * np.dtype(kernel.returns).itemsize
+    return (high << 32 | low) & ((1 << bits) - 1)
+
+
+def _fault(trap: Trap, layout: Layout, engine: Engine) -> TargetFault:
+    """The trap as a verdict; an address in the arena is told by the buffer that it belongs to."""
+    text = str(trap)
+    near = None if trap.address is None else _nearest(layout, trap.address - engine.arena.start)
+    if near:
+        first, *rest = text.splitlines()
+        text = "\n".join([first, f"  address {trap.address:#010x} is {near}", *rest])
+    if trap.kind is TrapKind.BUDGET:
+        text += "\n  --budget N allows more instructions"
+    return TargetFault(trap.kind.value, text, str(trap.where), trap.pc)
+
+
+def _nearest(layout: Layout, offset: int) -> str:
+    """``7 bytes behind the end of x`` for an offset in the arena, "" for one that is nowhere near."""
+    if not 0 <= offset < layout.used or not layout.slots:
+        return ""
+
+    def distance(start: int, end: int) -> int:
+        return max(start - offset, offset - end + 1, 0)
+
+    slot = min(layout.slots, key=lambda s: distance(s.start, s.end))
+    if offset < slot.start:
+        return f"{slot.start - offset} bytes before {slot.tensor.name}"
+    if offset >= slot.end:
+        return f"{offset - slot.end} bytes behind the end of {slot.tensor.name}"
+    return f"byte {offset - slot.start} of {slot.tensor.name}"

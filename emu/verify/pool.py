@@ -1,0 +1,162 @@
+"""A small pool of worker processes that survives the death of a worker.
+
+The standard executors give up all work when one process dies. Here the task in hand is reported as crashed, a
+new worker takes its place and everything else goes on. The parent has one thread only, so forking is safe at
+any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import multiprocessing.connection
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+_REPORT_SECONDS = 0.1
+Handler = Callable[[Any, Callable[[int], None]], Any]
+"""(task, progress) -> result, run in the worker."""
+
+
+@dataclass
+class Event:
+    """News of a task: ``kind`` is progress (``value``: int), result, failed (``value``: text) or crashed
+    (text).
+    """
+
+    kind: str
+    task: Any
+    value: Any
+
+
+@dataclass
+class _Worker:
+    process: Any
+    pipe: Connection
+    task: Any = None
+    busy: bool = False
+
+
+class Pool:
+    """``jobs`` processes, each of which makes its handler with ``factory()`` when it gets its first task."""
+
+    def __init__(self, jobs: int, factory: Callable[[], Handler]) -> None:
+        self._context = multiprocessing.get_context("fork")
+        self._factory = factory
+        self._workers: list[_Worker] = []
+        for _ in range(max(jobs, 1)):
+            self._workers.append(self._spawn())
+
+    def _spawn(self) -> _Worker:
+        ours, theirs = self._context.Pipe()
+        others = [w.pipe for w in self._workers] + [ours]
+        process = self._context.Process(target=_work, args=(theirs, others, self._factory), daemon=True)
+        process.start()
+        theirs.close()
+        return _Worker(process, ours)
+
+    def run(self, tasks: Iterable[Any], tick: float = 0.2) -> Iterator[Event | None]:
+        """Yield events as they come, and None at least every ``tick`` seconds (to redraw a progress bar)."""
+        waiting = iter(tasks)
+        while True:
+            for worker in self._workers:
+                if not worker.busy:
+                    self._give(worker, waiting)
+            busy = {w.pipe: w for w in self._workers if w.busy}
+            if not busy:
+                return
+            ready = multiprocessing.connection.wait(list(busy), tick)
+            if not ready:
+                yield None
+            for pipe in ready:
+                yield self._receive(busy[pipe])  # type: ignore[index]
+
+    def _give(self, worker: _Worker, waiting: Iterator[Any]) -> None:
+        for task in waiting:
+            worker.task, worker.busy = task, True
+            # a worker that died while idle is noticed when its pipe is read
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                worker.pipe.send(task)
+            return
+
+    def _receive(self, worker: _Worker) -> Event:
+        task = worker.task
+        try:
+            kind, value = worker.pipe.recv()
+        except (EOFError, OSError):
+            kind, value = "crashed", self._bury(worker)
+        if kind != "progress":
+            worker.busy, worker.task = False, None
+        return Event(kind, task, value)
+
+    def _bury(self, worker: _Worker) -> str:
+        worker.process.join()
+        worker.pipe.close()
+        fresh = self._spawn_in_place_of(worker)
+        code = worker.process.exitcode
+        worker.process, worker.pipe = fresh.process, fresh.pipe
+        return f"the worker process died ({_exit_text(code)})"
+
+    def _spawn_in_place_of(self, worker: _Worker) -> _Worker:
+        self._workers.remove(worker)
+        try:
+            return self._spawn()
+        finally:
+            self._workers.append(worker)
+
+    def close(self) -> None:
+        """End the workers at once; results that have not been read are lost."""
+        for worker in self._workers:
+            worker.process.terminate()
+        for worker in self._workers:
+            worker.process.join()
+            worker.pipe.close()
+
+
+def _exit_text(code: int | None) -> str:
+    if code is not None and code < 0:
+        return f"signal {signal.Signals(-code).name}"
+    return f"exit status {code}"
+
+
+def _work(pipe: Connection, others: list[Connection], factory: Callable[[], Handler]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for other in others:
+        other.close()
+    handler: Handler | None = None
+    while True:
+        try:
+            task = pipe.recv()
+        except EOFError:
+            return
+        try:
+            handler = handler or factory()
+            pipe.send(("result", handler(task, _reporter(pipe))))
+        except Exception as error:
+            pipe.send(("failed", _one_line(error)))
+
+
+def _reporter(pipe: Connection) -> Callable[[int], None]:
+    last = 0.0
+
+    def report(done: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= _REPORT_SECONDS:
+            last = now
+            pipe.send(("progress", done))
+
+    return report
+
+
+def _one_line(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text.splitlines()[0] if text else ''}{where}"

@@ -1,0 +1,88 @@
+"""What a person sees on the terminal: the table of kernels and the details of each failure (rich)."""
+
+from __future__ import annotations
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from emu.verify.campaign import Campaign
+from emu.verify.describe import failure_lines
+from emu.verify.results import KernelResult
+from emu.verify.verdict import Verdict
+
+_STYLE = {
+    Verdict.EQUAL: "green",
+    Verdict.MISMATCH: "bold red",
+    Verdict.BOARD_FAULT: "bold magenta",
+    Verdict.LINK_FAULT: "bold yellow",
+    Verdict.TOOL_ERROR: "bold yellow",
+    Verdict.NOT_RUN: "dim",
+}
+
+
+def kernel_table(campaign: Campaign) -> Table:
+    """One row per kernel."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("kernel", no_wrap=True)
+    table.add_column("numerics")
+    table.add_column("examples", justify="right")
+    table.add_column("differ", justify="right")
+    table.add_column("instructions", justify="right")
+    table.add_column("seconds", justify="right")
+    table.add_column("verdict", no_wrap=True)
+    for result in campaign.results.values():
+        table.add_row(
+            result.kernel.symbol,
+            result.kernel.source.removeprefix("numerics "),
+            f"{result.examples:,}",
+            f"{result.bad:,}",
+            f"{result.instructions:,}" if result.instructions else "-",
+            f"{result.seconds:.1f}",
+            Text(str(result.verdict), style=_STYLE[result.verdict]),
+        )
+    return table
+
+
+def failure_panel(result: KernelResult, selection: str) -> RenderableType | None:
+    """Details of one kernel's failure or error; None when there is nothing to tell."""
+    parts: list[RenderableType] = []
+    if result.failure is not None:
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(style="bold", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for label, text in failure_lines(result.kernel, result.failure, selection):
+            grid.add_row(label, Text(text))
+        parts.append(grid)
+    if result.error:
+        parts.append(Text(result.error))
+    if not parts:
+        return None
+    title = f"{result.verdict}: {result.kernel.symbol}"
+    return Panel(Group(*parts), title=Text(title, style=_STYLE[result.verdict]), title_align="left")
+
+
+def summary(campaign: Campaign) -> str:
+    """The last line."""
+    results = campaign.results.values()
+    examples = sum(r.examples for r in results)
+    counts = {v: sum(r.verdict is v for r in results) for v in Verdict}
+    told = ", ".join(f"{n} {v}" for v, n in counts.items() if n)
+    stopped = "interrupted: " if campaign.interrupted else ""
+    return (
+        f"{stopped}{len(results)} kernels: {told}; {examples:,} examples, seed {campaign.options.seed}, "
+        f"{campaign.seconds:.1f} s"
+    )
+
+
+def print_campaign(console: Console, campaign: Campaign, selection: str) -> None:
+    """Table, details, summary."""
+    console.print(kernel_table(campaign))
+    for result in campaign.results.values():
+        panel = failure_panel(result, selection)
+        if panel is not None:
+            console.print(panel)
+    for note in campaign.notes:
+        console.print(Text(note))
+    console.print(Text(summary(campaign)))

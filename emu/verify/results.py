@@ -1,0 +1,81 @@
+"""What a campaign knows about each kernel: pieces from workers, merged into one result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from emu.kernels.spec import Kernel
+from emu.verify.case import Case
+from emu.verify.check import Outcome
+from emu.verify.verdict import Verdict
+
+
+@dataclass
+class Failure:
+    """A failing case: as drawn and as shrunk, and what each of them does.
+
+    ``weight`` counts its non-neutral input elements. ``explanation``: lines on a cause that was tried and
+    confirmed.
+    """
+
+    number: int
+    seed: int
+    drawn: Case
+    drawn_outcome: Outcome
+    case: Case
+    outcome: Outcome
+    weight: int
+    shrink_calls: int
+    explanation: list[str] = field(default_factory=list)
+    known: str = ""
+    """Where the case came from when it was not drawn: "an earlier run", a file name."""
+    file: str = ""
+
+
+@dataclass
+class Piece:
+    """Result of one task: ``examples`` cases of one kernel from number ``first`` on."""
+
+    symbol: str
+    first: int
+    examples: int = 0
+    bad: int = 0
+    failure: Failure | None = None
+    error: str = ""
+    instructions: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class KernelResult:
+    """All pieces of one kernel."""
+
+    kernel: Kernel
+    wanted: int
+    examples: int = 0
+    bad: int = 0
+    failure: Failure | None = None
+    error: str = ""
+    instructions: int = 0
+    seconds: float = 0.0
+    pieces: int = 0
+
+    @property
+    def verdict(self) -> Verdict:
+        """A difference or fault that was seen stands, whatever happened to other pieces."""
+        if self.failure is not None:
+            return self.failure.outcome.verdict
+        if self.error:
+            return Verdict.TOOL_ERROR
+        return Verdict.EQUAL if self.examples >= self.wanted else Verdict.NOT_RUN
+
+    def add(self, piece: Piece) -> None:
+        """Merge a piece; of several failures the one with the lowest number is kept."""
+        self.pieces += 1
+        self.examples += piece.examples
+        self.bad += piece.bad
+        self.instructions += piece.instructions
+        self.seconds += piece.seconds
+        self.error = self.error or piece.error
+        if piece.failure is not None and (self.failure is None or piece.failure.number < self.failure.number):
+            self.failure = piece.failure

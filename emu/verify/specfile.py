@@ -1,0 +1,169 @@
+"""Spec files of users, and the checks that every spec must pass before anything runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+
+import numpy as np
+
+from emu.kernels.spec import REGISTRY, Dim, Kernel, Scalar, Tensor
+from emu.verify.errors import UsageProblem
+from emu.verify.families import family
+from emu.verify.shapes import all_dims, fixed_value, scalars, shape_of, tensors
+
+_DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32")
+_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_.$]*")
+
+
+def load_spec(path: Path) -> dict[str, Kernel]:
+    """Execute a spec file (it is a program: run only files you trust) and return the kernels it registered.
+
+    Raises UsageProblem with file and line when it cannot be read, does not run, or registers nothing.
+    """
+    if not path.is_file():
+        raise UsageProblem(f"spec file {path}: no such file")
+    before = set(REGISTRY)
+    _execute(path)
+    found = {symbol: k for symbol, k in REGISTRY.items() if symbol not in before}
+    if not found:
+        raise UsageProblem(f"spec file {path} registers no kernel (see emu.kernels.spec.kernel)")
+    return found
+
+
+def _execute(path: Path) -> None:
+    name = f"emu_spec_{re.sub(r'[^A-Za-z0-9_]', '_', path.stem)}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageProblem(f"spec file {path}: not a Python file (its name must end in .py)")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise UsageProblem(f"spec file {path}:{error.lineno}: {error.msg}") from error
+    except Exception as error:
+        raise UsageProblem(f"spec file {_line(path, error)}: {type(error).__name__}: {error}") from error
+
+
+def _line(path: Path, error: Exception) -> str:
+    """``file:line`` of the innermost frame inside the spec file."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    return f"{path}:{lines[-1]}" if lines else str(path)
+
+
+def validate(kernels: Mapping[str, Kernel]) -> None:
+    """Check every spec. Raises UsageProblem that names kernel, parameter and what is wrong."""
+    for kernel in kernels.values():
+        _check_names(kernel)
+        _check_dims(kernel)
+        for tensor in tensors(kernel):
+            _check_tensor(kernel, tensor)
+        for scalar in scalars(kernel):
+            _check_scalar(kernel, scalar)
+        _check_returns(kernel)
+        _check_mirror(kernel)
+
+
+def _complain(kernel: Kernel, what: str) -> UsageProblem:
+    return UsageProblem(f"kernel {kernel.symbol}: {what}")
+
+
+def _check_names(kernel: Kernel) -> None:
+    if not _SYMBOL.fullmatch(kernel.symbol):
+        raise UsageProblem(f"{kernel.symbol!r} is no C symbol")
+    for kind, names in (
+        ("parameter", [p.name for p in kernel.params]),
+        ("dimension", [d.name for d in kernel.dims] + list(kernel.derived)),
+    ):
+        for name in names:
+            if names.count(name) > 1:
+                raise _complain(kernel, f"{kind} {name!r} is declared {names.count(name)} times")
+
+
+def _check_dims(kernel: Kernel) -> None:
+    for dim in kernel.dims:
+        if not isinstance(dim, Dim) or dim.multiple < 1 or dim.low > dim.high:
+            raise _complain(kernel, f"dimension {dim!r}: wants low <= high and multiple >= 1")
+    for name in ("low", "high"):
+        dims = all_dims(kernel, {d.name: getattr(d, name) for d in kernel.dims})
+        for tensor in tensors(kernel):
+            shape_of(kernel, tensor, dims)
+
+
+def _check_dtype(kernel: Kernel, what: str, dtype: str) -> None:
+    if dtype not in _DTYPES:
+        raise _complain(kernel, f"{what}: dtype {dtype!r} is not one of {', '.join(_DTYPES)}")
+
+
+def _check_tensor(kernel: Kernel, tensor: Tensor) -> None:
+    what = f"tensor {tensor.name}"
+    _check_dtype(kernel, what, tensor.dtype)
+    if tensor.role not in ("in", "out", "inout"):
+        raise _complain(kernel, f"{what}: role {tensor.role!r} is not in, out or inout")
+    if tensor.align < 1 or tensor.align & (tensor.align - 1) or tensor.align > 4096:
+        raise _complain(kernel, f"{what}: align {tensor.align} is not a power of two up to 4096")
+    if not isinstance(tensor.shape, tuple):
+        raise _complain(kernel, f'{what}: shape must be a tuple, e.g. ("n",), not {tensor.shape!r}')
+    if tensor.role != "out":
+        try:
+            family(tensor.values, tensor.dtype)
+        except UsageProblem as error:
+            raise _complain(kernel, f"{what}: {error}") from error
+    largest = prod(shape_of(kernel, tensor, all_dims(kernel, {d.name: d.low for d in kernel.dims})))
+    if largest * np.dtype(tensor.dtype).itemsize > 1 << 22:
+        raise _complain(kernel, f"{what}: even the smallest sizes give {largest:,} elements, more than fit")
+
+
+def _check_scalar(kernel: Kernel, scalar: Scalar) -> None:
+    what = f"parameter {scalar.name}"
+    _check_dtype(kernel, what, scalar.dtype)
+    if scalar.value is not None:
+        fixed_value(kernel, scalar, all_dims(kernel, {d.name: d.low for d in kernel.dims}))
+        return
+    try:
+        family(scalar.values, scalar.dtype)
+    except UsageProblem as error:
+        raise _complain(kernel, f"{what}: {error}") from error
+
+
+def _check_returns(kernel: Kernel) -> None:
+    if kernel.returns is not None:
+        _check_dtype(kernel, "return value", kernel.returns)
+    for fault in kernel.faults:
+        if kernel.returns is None:
+            raise _complain(
+                kernel, f"refused call {fault.name!r} has a status, but the function returns nothing"
+            )
+        unknown = set(fault.scalars) - {s.name for s in scalars(kernel)}
+        unknown |= set(fault.misalign) - {t.name for t in tensors(kernel)}
+        if unknown:
+            raise _complain(
+                kernel, f"refused call {fault.name!r} names {', '.join(sorted(unknown))}, no parameter"
+            )
+
+
+def _check_mirror(kernel: Kernel) -> None:
+    function = getattr(kernel.mirror, "py_func", kernel.mirror)
+    if not callable(function):
+        raise _complain(kernel, "the mirror is not a function")
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return
+    names = [p.name for p in kernel.params]
+    mirror = [p.name for p in parameters]
+    if names != mirror:
+        raise _complain(
+            kernel,
+            f"the mirror takes ({', '.join(mirror)}), the spec lists ({', '.join(names)}); "
+            "both must have the C function's parameters in its order",
+        )

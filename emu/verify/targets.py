@@ -1,0 +1,20 @@
+"""From options to the two targets of a worker process."""
+
+from __future__ import annotations
+
+from emu.verify.options import Options
+from emu.verify.runner import Runner
+from emu.verify.target import MirrorTarget
+
+
+def make_runner(options: Options) -> Runner:
+    """Reference and target for ``options``. Raises UsageProblem or ToolError."""
+    reference = MirrorTarget()
+    if options.target == "mirror":
+        return Runner(reference, MirrorTarget(), options)
+    from emu.verify.causes import Causes
+    from emu.verify.image_target import ImageTarget
+
+    assert options.elf is not None
+    target = ImageTarget(options.elf, options)
+    return Runner(reference, target, options, Causes(options, reference, target.image).explain)
