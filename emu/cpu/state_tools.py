@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import random
-from typing import Any
+from functools import cache
+from typing import Any, cast
 
-from emu.cpu.state import ENGINE_FIELDS, STATES, WINDOW_REGISTERS, CpuState, new_state
+import numpy as np
+
+from emu.cpu.state import ENGINE_FIELDS, SIZE, STATES, WINDOW_REGISTERS, CpuState, new_state
 
 RESET_VALUES = {
     "PSINTLEVEL": 15,
@@ -100,20 +103,23 @@ def dirty(state: CpuState, seed: int) -> None:
     Registers of all files, accumulators, SAR, SAR_BYTE, loop addresses (LCOUNT stays 0), sticky flags,
     scratch registers. PS, window, FCR, CPENABLE, timers, debug and interrupt registers keep their values.
     """
-    rng = random.Random(seed)
-    for array, count in ((state.ar, WINDOW_REGISTERS), (state.f, 16), (state.mr, 4)):
-        _fill(array, count, rng)
-    for i in range(8):
-        state.set_q(i, rng.getrandbits(128))
-    state.br = rng.getrandbits(16)
-    for name, width in STATES.items():
+    bits = np.frombuffer(cast(Any, state), np.uint8)
+    noise = np.frombuffer(random.Random(seed).randbytes(SIZE), np.uint8)
+    bits ^= (bits ^ noise) & _dirty_mask()
+
+
+@cache
+def _dirty_mask() -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """Bytes of a state with a 1 in every bit that :func:`dirty` may change."""
+    mask = new_state()
+    for name in ("ar", "q", "f", "mr"):
+        array = getattr(mask, name)
+        ctypes.memset(ctypes.addressof(array), 0xFF, ctypes.sizeof(array))
+    mask.br = 0xFFFF
+    for name in STATES:
         if name not in _KEPT_BY_DIRTY:
-            state.set(name, rng.getrandbits(width))
-
-
-def _fill(array: Any, count: int, rng: random.Random) -> None:
-    for i in range(count):
-        array[i] = rng.getrandbits(32)
+            mask.set(name, -1)
+    return np.frombuffer(bytes(mask), np.uint8)
 
 
 def is_engine_field(name: str) -> bool:
