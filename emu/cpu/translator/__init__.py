@@ -1,0 +1,1 @@
+"""Translation of guest code to native code; see docs/engine.md."""

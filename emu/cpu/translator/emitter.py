@@ -1,0 +1,105 @@
+"""Text of one LLVM function under construction.
+
+Instruction semantics produce thousands of small operations; writing them as text at once is several times faster than
+building an object for each and printing it afterwards.
+"""
+
+from __future__ import annotations
+
+
+class Block:
+    """A basic block: its label and its lines. It is closed by one terminator."""
+
+    __slots__ = ("is_closed", "label", "lines")
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.lines: list[str] = []
+        self.is_closed = False
+
+
+class Emitter:
+    """Appends lines to a current block; hands out value names and labels.
+
+    `declarations` collects the intrinsics that the function calls.
+    """
+
+    def __init__(self, signature: str) -> None:
+        """`signature` is the text between ``define`` and ``{``."""
+        self.signature = signature
+        self.declarations: set[str] = set()
+        self.entry = Block("entry")
+        self.blocks = [self.entry]
+        self.current = self.entry
+        self._lines = self.entry.lines
+        self._values = 0
+        self._labels = 0
+
+    def value(self, text: str) -> str:
+        """Append ``%name = text`` and return the name."""
+        self._values += 1
+        name = f"%v{self._values}"
+        self._lines.append(f"{name} = {text}")
+        return name
+
+    def line(self, text: str) -> None:
+        """Append a line that defines nothing."""
+        self._lines.append(text)
+
+    def call(self, result: str, function: str, types: tuple[str, ...], arguments: str) -> str:
+        """Call an intrinsic; `arguments` is the typed argument text."""
+        self.declarations.add(f"declare {result} @{function}({', '.join(types)})")
+        return self.value(f"call {result} @{function}({arguments})")
+
+    def new_block(self, hint: str = "b") -> Block:
+        """A block that is not yet part of the function."""
+        self._labels += 1
+        return Block(f"{hint}{self._labels}")
+
+    def enter(self, block: Block) -> None:
+        """Append `block` to the function and write there from now on."""
+        self.blocks.append(block)
+        self.resume(block)
+
+    def resume(self, block: Block) -> None:
+        """Write to a block that is already part of the function."""
+        self.current = block
+        self._lines = block.lines
+
+    def close(self, terminator: str) -> None:
+        """End the current block; a second terminator is a fault of the caller."""
+        if self.current.is_closed:
+            raise AssertionError(f"block {self.current.label} has two terminators")
+        self._lines.append(terminator)
+        self.current.is_closed = True
+
+    def jump(self, target: Block) -> None:
+        """End the current block with a jump."""
+        self.close(f"br label %{target.label}")
+
+    def fork(self, condition: str, then: Block, otherwise: Block, weights: str = "") -> None:
+        """End the current block with a two-way branch on an i1."""
+        self.close(f"br i1 {condition}, label %{then.label}, label %{otherwise.label}{weights}")
+
+    def text(self) -> str:
+        """The whole function definition."""
+        lines = [f"define {self.signature} {{"]
+        for block in self.blocks:
+            lines.append(f"{block.label}:")
+            lines.extend(block.lines)
+        lines.append("}")
+        return "\n".join(lines)
+
+
+def type_name(lane: int, count: int) -> str:
+    """LLVM type of `count` lanes of `lane` bits."""
+    return f"i{lane}" if count == 1 else f"<{count} x i{lane}>"
+
+
+def constant(lane: int, lanes: tuple[int, ...]) -> str:
+    """LLVM constant of these unsigned lanes (without its type)."""
+    if len(lanes) == 1:
+        return str(lanes[0]) if lane > 1 else ("true" if lanes[0] else "false")
+    if not any(lanes):
+        return "zeroinitializer"
+    return "<" + ", ".join(f"i{lane} {x}" for x in lanes) + ">"

@@ -1,0 +1,78 @@
+"""From LLVM text to callable native code: optimise, emit an object, link it into this process."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+COLD, HOT = "cold", "hot"
+"""Effort: `COLD` code runs about once, `HOT` code gets the whole O2 pipeline with vectorisers."""
+
+
+@cache
+def _target() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple()
+
+
+@cache
+def host_description() -> str:
+    """What generated objects depend on: processor, its features, LLVM and llvmlite."""
+    version = ".".join(map(str, llvm.llvm_version_info))
+    features = llvm.get_host_cpu_features().flatten()
+    return f"{llvm.get_host_cpu_name()} {features} LLVM {version} llvmlite {llvmlite.__version__}"
+
+
+@cache
+def _machine(effort: str) -> Any:
+    return _target().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=2 if effort == HOT else 1,
+        reloc="pic",
+        codemodel="small",
+    )
+
+
+def optimise(text: str, effort: str) -> Any:
+    """An optimised LLVM module. Raises RuntimeError for text that LLVM refuses (a fault of the translator)."""
+    module = llvm.parse_assembly(text)
+    machine = _machine(effort)
+    options = llvm.create_pipeline_tuning_options(speed_level=2 if effort == HOT else 1)
+    options.loop_vectorization = options.slp_vectorization = effort == HOT
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def object_code(text: str, effort: str = HOT) -> bytes:
+    """A position-independent object file for this machine's processor."""
+    code: bytes = _machine(effort).emit_object(optimise(text, effort))
+    return code
+
+
+class Loader:
+    """Links objects into the process; each stays until :meth:`forget` or the loader's end."""
+
+    def __init__(self) -> None:
+        machine = _target().create_target_machine(reloc="pic", codemodel="small", jit=True)
+        self._jit = llvm.create_lljit_compiler(machine, use_jit_link=True)
+        self._names = (f"unit{i}" for i in itertools.count())
+        self._libraries: dict[int, Any] = {}
+
+    def load(self, code: bytes, symbol: str) -> int:
+        """Address of `symbol` of an object. Raises RuntimeError when the object does not link."""
+        builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(symbol)
+        library = builder.link(self._jit, next(self._names))
+        address: int = library[symbol]
+        self._libraries[address] = library
+        return address
+
+    def forget(self, address: int) -> None:
+        """Unload the object that `load` put at `address`; it must not be running."""
+        self._libraries.pop(address).close()

@@ -1,0 +1,12 @@
+import pytest
+
+from emu.cpu.translator.emitter import Emitter
+from emu.cpu.translator.native import COLD, HOT
+from emu.cpu.value_ir import IrBits, scalar
+from tests.cpu.ir_harness import KINDS, SHAPES, Compiled, check, interesting, reference
+
+
+@pytest.mark.parametrize("effort", [COLD, HOT])
+@pytest.mark.parametrize("seed", range(12))
+def test_random_graphs_agree_with_the_reference_values(seed, effort):
+    check(seed, steps=60, rounds=40, effort=effort)
