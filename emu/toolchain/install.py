@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from emu.toolchain.apt import os_release
 from emu.toolchain.errors import ToolchainError
 from emu.toolchain.plugin import host_compiler
-from emu.toolchain.process import run
+from emu.toolchain.process import clean_env, run
 from emu.toolchain.unpacked import FIRST_GOOD_RELEASE, PACKAGES, install_unpacked, unpacked_gcc
 
 
@@ -54,10 +54,11 @@ def _has_new_gcc() -> bool:
 def _apt_install(packages: Sequence[str], say: Callable[[str], None]) -> None:
     names = " ".join(packages)
     say(f"installing system packages: apt-get install {names}")
+    quiet = clean_env({"DEBIAN_FRONTEND": "noninteractive"})
     command = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
     try:
-        run(command, what=f"cannot install {names}")
+        run(command, quiet, f"cannot install {names}")
     except ToolchainError:
         # A fresh system has no package lists yet.
-        run(["apt-get", "update"], what="cannot fetch the package lists")
-        run(command, what=f"cannot install {names}")
+        run(["apt-get", "update"], quiet, "cannot fetch the package lists")
+        run(command, quiet, f"cannot install {names}")

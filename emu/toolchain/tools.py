@@ -30,7 +30,7 @@ class Toolchain:
     gcc: Path
     binutils: str
     plugin: Path | None = None
-    env: dict[str, str] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def prefix(self) -> str:
