@@ -24,12 +24,6 @@ def float_of(bits: np.int32) -> np.float32:
 
 
 @jit
-def is_finite_bits(bits: np.int32) -> bool:
-    """False for the patterns of infinities and NaN (exponent field 255)."""
-    return bool((bits & _EXPONENT) != _EXPONENT)
-
-
-@jit
 def canonical_bits(bits: np.uint32) -> np.uint32:
     """Bit pattern for digests and comparisons: every NaN becomes 0x7FC00000, all else stays (section 1)."""
     if (bits & _MAGNITUDE) > _EXPONENT:

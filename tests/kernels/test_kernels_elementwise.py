@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tests.kernels.calls import KERNELS, draw, words
-from tests.numerics import reference, softfloat as sf
+from tests.numerics import reference
+from tests.numerics import softfloat as sf
 from tests.numerics.compiled import floats, patterns
 from tests.numerics.patterns import bulk, everyday
 

@@ -38,7 +38,11 @@ def test_plain_twins_take_every_offset(symbol):
     call = draw(symbol, 3)
     arguments = {n: call.array(n) if n in call.buffers() else v for n, v in call.values.items()}
     for x_offset in range(16):
-        placed = {**arguments, "x": place(arguments["x"], x_offset), "w": place(arguments["w"], 15 - x_offset)}
+        placed = {
+            **arguments,
+            "x": place(arguments["x"], x_offset),
+            "w": place(arguments["w"], 15 - x_offset),
+        }
         assert call.kernel.mirror(*placed.values()) == 0
 
 

@@ -60,7 +60,10 @@ def test_parameters_are_those_of_the_prototype(kernel: Kernel):
 def test_the_mirror_takes_the_same_parameters(kernel: Kernel):
     code = kernel.mirror.py_func.__code__
     assert list(code.co_varnames[: code.co_argcount]) == [p.name for p in kernel.params]
-    assert kernel.mirror.py_func.__name__ == kernel.symbol.removesuffix("_c") or "_c" in kernel.mirror.py_func.__name__
+    assert (
+        kernel.mirror.py_func.__name__ == kernel.symbol.removesuffix("_c")
+        or "_c" in kernel.mirror.py_func.__name__
+    )
     assert "section" in kernel.mirror.py_func.__doc__ or kernel.symbol.startswith(("digest", "crc32", "dot"))
 
 
