@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import settings
 
 from emu.toolchain import Toolchain, ToolchainError, doctor, find_toolchain
+
+# The first example of a test may compile or build what it tests: time says nothing about the example.
+settings.register_profile("emu", deadline=None)
+settings.load_profile("emu")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
