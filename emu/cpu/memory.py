@@ -145,6 +145,7 @@ class Memory:
 
         Raises ValueError when it overlaps another region, is not page-granular or exceeds the buffer.
         """
+        _check_range(name, start, size)
         backing = Buffer(size) if buffer is None else buffer
         if offset % PAGE or offset + size > backing.size:
             raise ValueError(f"region {name}: offset {offset:#x}, size {size:#x} do not fit its buffer")
@@ -155,8 +156,7 @@ class Memory:
         return self._add(Region(name, start, size, "rw", device=device))
 
     def _add(self, region: Region) -> Region:
-        if region.start % PAGE or region.size % PAGE or region.size <= 0 or region.end > 1 << 32:
-            raise ValueError(f"region {region.name}: start and size must be multiples of {PAGE} below 2**32")
+        _check_range(region.name, region.start, region.size)
         for other in self._regions:
             if region.start < other.end and other.start < region.end:
                 raise ValueError(f"region {region.name} overlaps region {other.name}")
@@ -370,6 +370,11 @@ class Memory:
     def write_pages_address(self) -> int:
         """Host address of the write page table."""
         return int(self.write_pages.ctypes.data)
+
+
+def _check_range(name: str, start: int, size: int) -> None:
+    if start % PAGE or size % PAGE or size <= 0 or not 0 <= start <= (1 << 32) - size:
+        raise ValueError(f"region {name}: start and size must be multiples of {PAGE} below 2**32")
 
 
 def host_bytes(address: int, size: int) -> bytes:
