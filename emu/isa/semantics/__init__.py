@@ -4,6 +4,8 @@ from emu.isa.semantics.registry import effects, semantics
 
 MODULES = [
     "core_arith",
+    "core_shift",
+    "core_multiply",
     "core_memory",
     "core_branch",
     "core_window",
@@ -13,6 +15,7 @@ MODULES = [
     "core_mac16",
     "fp_arith",
     "fp_convert",
+    "fp_estimate",
     "fp_sequence",
     "fp_memory",
     "pie_memory",

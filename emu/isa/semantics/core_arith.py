@@ -1,10 +1,10 @@
-"""Integer arithmetic, logic, shifts, multiplication and division (ISA manual, groups Core, Density, MUL32, DIV32, MISC)."""
+"""Integer sums, logic, moves, comparisons (ISA manual, Core, Density and Miscellaneous options)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from emu.cpu.machine import Cause, Machine, Operands
+from emu.cpu.machine import Machine, Operands
 from emu.cpu.values import Bits
 from emu.isa.semantics.registry import semantics
 
@@ -108,90 +108,6 @@ def move_if(m: Machine, o: Operands, take: Callable[[Bits], Bits]) -> None:
     o.r = take(o.t).select(o.s, o.r)
 
 
-# --- shifts -------------------------------------------------------------------------------------
-# SAR holds 0..63. A left shift by n is stored as 32 - n, so every shift is one funnel shift right of 64 bits.
-@semantics("ssr")
-def set_shift_right(m: Machine, o: Operands) -> None:
-    """``SAR = as & 31``."""
-    m.SAR = o.s.bits(4, 0).zext(6)
-
-
-@semantics("ssai")
-def set_shift_immediate(m: Machine, o: Operands) -> None:
-    """``SAR = sa``, 0..31."""
-    m.SAR = m.const(6, o.index("sa"))
-
-
-@semantics("ssl")
-def set_shift_left(m: Machine, o: Operands) -> None:
-    """``SAR = 32 - (as & 31)``, so 1..32."""
-    m.SAR = m.const(6, 32) - o.s.bits(4, 0).zext(6)
-
-
-@semantics("ssa8l")
-def set_shift_bytes_little(m: Machine, o: Operands) -> None:
-    """``SAR = 8 * (as & 3)``: realigning little-endian data with ``src``."""
-    m.SAR = o.s.bits(1, 0).zext(6).shl(3)
-
-
-@semantics("ssa8b")
-def set_shift_bytes_big(m: Machine, o: Operands) -> None:
-    """``SAR = 32 - 8 * (as & 3)``."""
-    m.SAR = m.const(6, 32) - o.s.bits(1, 0).zext(6).shl(3)
-
-
-def _funnel(high: Bits, low: Bits, amount: Bits) -> Bits:
-    return high.cat(low).lshr(amount).trunc(32)
-
-
-@semantics("src")
-def shift_right_combined(m: Machine, o: Operands) -> None:
-    """Low half of ``(as : at) >> SAR``."""
-    o.r = _funnel(o.s, o.t, m.SAR)
-
-
-@semantics("srl")
-def shift_right_logical(m: Machine, o: Operands) -> None:
-    """``at >> SAR``, zeros from 32 on."""
-    o.r = o.t.lshr(m.SAR)
-
-
-@semantics("sra")
-def shift_right_arithmetic(m: Machine, o: Operands) -> None:
-    """``at >> SAR`` with the sign, all sign from 32 on."""
-    o.r = o.t.ashr(m.SAR)
-
-
-@semantics("sll")
-def shift_left(m: Machine, o: Operands) -> None:
-    """Low half of ``(as : 0) >> SAR``: a left shift by 32 - SAR, a right shift by SAR - 32 beyond 32."""
-    o.r = _funnel(o.s, m.const(32, 0), m.SAR)
-
-
-@semantics("slli")
-def shift_left_immediate(m: Machine, o: Operands) -> None:
-    """``as << sa``, sa 1..32 (32, which only the encoding 0 gives, leaves 0)."""
-    o.r = o.s.shl(o.index("sa"))
-
-
-@semantics("srli")
-def shift_right_logical_immediate(m: Machine, o: Operands) -> None:
-    """``at >> level``, 0..15."""
-    o.r = o.t.lshr(o.index("level"))
-
-
-@semantics("srai")
-def shift_right_arithmetic_immediate(m: Machine, o: Operands) -> None:
-    """``at >> sa`` with the sign, 0..31."""
-    o.r = o.t.ashr(o.index("sa"))
-
-
-@semantics("extui")
-def extract(m: Machine, o: Operands) -> None:
-    """``(at >> sh)`` cut to ``len`` bits; bits beyond 31 read 0."""
-    o.r = o.t.lshr(o.index("sh")) & ((1 << o.index("len")) - 1)
-
-
 # --- minimum, maximum, comparison, width ----------------------------------------------------------
 @semantics("min", pick=lambda s, t: s.smin(t))
 @semantics("max", pick=lambda s, t: s.smax(t))
@@ -226,37 +142,3 @@ def normalize_unsigned(m: Machine, o: Operands) -> None:
 def normalize_signed(m: Machine, o: Operands) -> None:
     """Copies of the sign below the sign bit: 0..31 (31 for 0 and -1)."""
     o.t = (o.s ^ o.s.ashr(31)).clz() - 1
-
-
-# --- multiplication and division ------------------------------------------------------------------
-@semantics("mull")
-def multiply_low(m: Machine, o: Operands) -> None:
-    """Low 32 bits of ``as * at``."""
-    o.r = o.s * o.t
-
-
-@semantics("muluh", wide=lambda x: x.zext(64))
-@semantics("mulsh", wide=lambda x: x.sext(64))
-def multiply_high(m: Machine, o: Operands, wide: Callable[[Bits], Bits]) -> None:
-    """High 32 bits of the 64-bit product."""
-    o.r = (wide(o.s) * wide(o.t)).bits(63, 32)
-
-
-@semantics("mul16u", wide=lambda x: x.zext(32))
-@semantics("mul16s", wide=lambda x: x.sext(32))
-def multiply_16(m: Machine, o: Operands, wide: Callable[[Bits], Bits]) -> None:
-    """Product of the low halves, 32 bits."""
-    o.r = wide(o.s.trunc(16)) * wide(o.t.trunc(16))
-
-
-@semantics("quou", divide=lambda s, t: s.udiv(t))
-@semantics("quos", divide=lambda s, t: s.sdiv(t))
-@semantics("remu", divide=lambda s, t: s.urem(t))
-@semantics("rems", divide=lambda s, t: s.srem(t))
-def divide(m: Machine, o: Operands, divide: Callable[[Bits, Bits], Bits]) -> None:
-    """Quotient toward 0, remainder with the dividend's sign; exception on a zero divisor.
-
-    0x80000000 / -1: the manual says that overflow is not detected; quotient 0x80000000, remainder 0 (as QEMU).
-    """
-    m.raise_if(o.t.eq(0), Cause.INTEGER_DIVIDE_BY_ZERO)
-    o.r = divide(o.s, o.t)

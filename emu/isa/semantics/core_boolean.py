@@ -1,4 +1,6 @@
-"""Boolean registers b0..b15 (ISA manual, Boolean Option): one bit each, groups of 4 and 8 are read together."""
+"""Boolean registers b0..b15 (ISA manual, Boolean Option): one bit each, groups of 4 and 8 are read
+together.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """16-bit multiply-accumulate (ISA manual, MAC16 Option): ACC of 40 bits, m0..m3.
 
-The mnemonic says it all: operation, where the factors come from (a: address register, d: m register), which halves,
-and whether a word is loaded into an m register on the side.
+The mnemonic says it all: operation, where the factors come from (a: address register, d: m register), which
+halves, and whether a word is loaded into an m register on the side.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Scalar loads and stores, atomics, memory ordering (ISA manual, Core, Multiprocessor Synchronization, Conditional Store).
+"""Scalar loads and stores, atomics, memory ordering (ISA manual, Core, Multiprocessor Synchronization,
+Conditional Store).
 
 The chip's load/store unit takes any alignment; an address that is not mapped is the engine's business.
 """
@@ -39,7 +40,9 @@ def load_literal(m: Machine, o: Operands) -> None:
 @semantics("s16i", bits=16)
 @semantics("s32i", "s32i.n", "s32ri", "s32nb", "s32e", bits=32)
 def store(m: Machine, o: Operands, bits: int) -> None:
-    """``mem[as + imm] = at``. s32nb only lets the store be buffered; s32ri only orders it behind older ones."""
+    """``mem[as + imm] = at``. s32nb only lets the store be buffered; s32ri only orders it behind older
+    ones.
+    """
     m.store(bits, _address(o), o.t.trunc(bits))
 
 

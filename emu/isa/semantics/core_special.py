@@ -1,8 +1,8 @@
 """Special registers (rsr, wsr, xsr) and user registers (rur, wur), all from the layout in the register table.
 
-The core has one ring, so nothing here is privileged. A register is a word of 32 bits over some states: reading
-gives 0 where no state lies, writing drops those bits. What differs is listed in one place each: places that the
-table leaves out, readings that are sign-extended, writes that do more than store.
+The core has one ring, so nothing here is privileged. A register is a word of 32 bits over some states:
+reading gives 0 where no state lies, writing drops those bits. What differs is listed in one place each:
+places that the table leaves out, readings that are sign-extended, writes that do more than store.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from emu.isa.table import by_key
 SOFTWARE_INTERRUPTS = 0x20000080
 """Interrupts that wsr.intset can set (core header, XCHAL_INTTYPE_MASK_SOFTWARE)."""
 CLEARABLE_INTERRUPTS = SOFTWARE_INTERRUPTS | 0x50400400
-"""Interrupts that wsr.intclear can clear: software and edge-triggered ones (XCHAL_INTTYPE_MASK_EXTERN_EDGE)."""
+"""Interrupts that wsr.intclear can clear: software and edge-triggered ones
+(XCHAL_INTTYPE_MASK_EXTERN_EDGE).
+"""
 TIMER_INTERRUPTS = {"CCOMPARE0": 6, "CCOMPARE1": 15, "CCOMPARE2": 16}
 """Interrupt number of each timer (XCHAL_TIMERn_INTERRUPT)."""
 
@@ -34,8 +36,9 @@ _SIGNED = frozenset({"ACCHI"})
 def parts_of(register: SystemRegister) -> tuple[Part, ...]:
     """Where the register's states lie.
 
-    The table gives DBREAKCn 8 bits without a place: the mask is in bits 5..0, load and store enable in bits 30
-    and 31. Registers without a state in the table (LITBASE, MMID, ERACCESS, the constants) are kept whole.
+    The table gives DBREAKCn 8 bits without a place: the mask is in bits 5..0, load and store enable in bits
+    30 and 31. Registers without a state in the table (LITBASE, MMID, ERACCESS, the constants) are kept
+    whole.
     """
     name = register.name
     if name.startswith("DBREAKC"):
@@ -44,11 +47,11 @@ def parts_of(register: SystemRegister) -> tuple[Part, ...]:
 
 
 def _read(m: Machine, o: Operands, register: SystemRegister) -> Bits:
-    if register.name == "BR" or register.parts and register.parts[0].state not in STATES:
+    if register.name == "BR" or (register.parts and register.parts[0].state not in STATES):
         return o.imm.zext(32)
     if register.name.startswith("EPS"):
         return spread(m.read_state(register.name))
-    signed = register.name in _SIGNED or register.name == "ACCX_1" and _accx_reads_signed(m)
+    signed = register.name in _SIGNED or (register.name == "ACCX_1" and _accx_reads_signed(m))
     word = m.const(32, 0)
     for part in parts_of(register):
         field = m.read_state(part.state).bits(part.hi, part.lo)
@@ -62,7 +65,7 @@ def _accx_reads_signed(m: Machine) -> bool:
 
 
 def _write(m: Machine, o: Operands, register: SystemRegister, word: Bits) -> None:
-    if register.name == "BR" or register.parts and register.parts[0].state not in STATES:
+    if register.name == "BR" or (register.parts and register.parts[0].state not in STATES):
         o.imm = word.trunc(register.bits)
     elif register.name.startswith("EPS"):
         m.write_state(register.name, gather(word))

@@ -1,4 +1,5 @@
-"""Exceptions, interrupt levels, debug, TLB and external registers (ISA manual, Exception, Interrupt, Debug options).
+"""Exceptions, interrupt levels, debug, TLB and external registers (ISA manual, Exception, Interrupt, Debug
+options).
 
 The core has one ring: no instruction is privileged. What waits, talks to a device or to a debugger belongs to
 the engine and is asked for by :meth:`Machine.service`.

@@ -69,9 +69,9 @@ def _windows_on(m: Machine) -> Bits:
 def return_windowed(m: Machine, o: Operands) -> None:
     """Back to the window that a0's two top bits name and to the address in its other 30.
 
-    Illegal when the step is 0 or differs from the distance to the caller's frame, where that is still in the
-    registers. PS.CALLINC becomes the step: the manual leaves it to the implementation, this core's table lists
-    the write.
+    Illegal when the step is 0 or differs from the distance to the caller's frame, where that is still in
+    the registers. PS.CALLINC becomes the step: the manual leaves it to the implementation, this core's
+    table lists the write.
     """
     a0 = return_address(m)
     step, base, starts = a0.bits(31, 30), m.WindowBase, m.WindowStart
@@ -97,7 +97,9 @@ def _bad_step(m: Machine, step: Bits) -> Bits:
 @semantics("rfwo", restored=0)
 @semantics("rfwu", restored=1)
 def return_from_window_exception(m: Machine, o: Operands, restored: int) -> None:
-    """Leave a spill (clear the frame's WindowStart bit) or fill (set it) handler; the window is PS.OWB again."""
+    """Leave a spill (clear the frame's WindowStart bit) or fill (set it) handler; the window is PS.OWB
+    again.
+    """
     bit = m.const(16, 1).shl(m.WindowBase)
     m.WindowStart = m.WindowStart | bit if restored else m.WindowStart & ~bit
     m.WindowBase = m.PSOWB
@@ -113,7 +115,9 @@ def rotate_window(m: Machine, o: Operands) -> None:
 
 @semantics("movsp")
 def move_stack_pointer(m: Machine, o: Operands) -> None:
-    """``at = as``, only while the caller's frame is in the registers: its save area moves with the stack pointer."""
+    """``at = as``, only while the caller's frame is in the registers: its save area moves with the stack
+    pointer.
+    """
     base = m.WindowBase
     caller_here = frame_starts(m, base - 1) | frame_starts(m, base - 2) | frame_starts(m, base - 3)
     m.raise_if(~caller_here, Cause.ALLOCA)

@@ -50,7 +50,9 @@ def multiply(m: Machine, o: Operands) -> None:
 @semantics("madd.s", flip=0)
 @semantics("msub.s", flip=SIGN)
 def multiply_add(m: Machine, o: Operands, flip: int) -> None:
-    """``fr = fr + fs * ft`` or ``fr - fs * ft``; one rounding, or two when the engine is told to split them."""
+    """``fr = fr + fs * ft`` or ``fr - fs * ft``; one rounding, or two when the engine is told to split
+    them.
+    """
     mode = rounding(m)
     a, b, c = o.fs, o.ft, o.fr
     step = _fused if m.fused else _split
@@ -102,7 +104,8 @@ def multiply_add_nearest(m: Machine, o: Operands) -> None:
 def compare(m: Machine, o: Operands, test: Callable[[Bits, Bits], Bits], loud: bool = False) -> None:
     """``br = test(fs, ft)``; o..: false on NaN, u..: true on NaN.
 
-    A signalling NaN is invalid everywhere, a quiet one only for olt.s and ole.s (measured; IEEE-754's signalling predicates).
+    A signalling NaN is invalid everywhere, a quiet one only for olt.s and ole.s (measured; IEEE-754's
+    signalling predicates).
     """
     a, b = o.fs, o.ft
     if m.track_fsr:

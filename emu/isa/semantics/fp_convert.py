@@ -1,7 +1,8 @@
 """Between integers and floats (ISA manual, Floating-Point Coprocessor Option), with a binary scale of 0..15.
 
-Measured on chips (see fp_nan): NaN gives 0x7FFFFFFF, in utrunc.s 0xFFFFFFFF; round.s ties to even; utrunc.s of a
-negative number gives what trunc.s gives (the manual of 2010 says 0x80000000), and is invalid unless that is 0. QEMU agrees.
+Measured on chips (see fp_nan): NaN gives 0x7FFFFFFF, in utrunc.s 0xFFFFFFFF; round.s ties to even; utrunc.s
+of a negative number gives what trunc.s gives (the manual of 2010 says 0x80000000), and is invalid unless
+that is 0. QEMU agrees.
 """
 
 from __future__ import annotations

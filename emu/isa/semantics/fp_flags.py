@@ -1,9 +1,10 @@
 """The sticky flags of FSR, from exact values.
 
-The exact result of one operation on binary32 is kept as binary64 rounded to odd: the nearest double toward zero or away
-whose last bit is 1 when the value does not fit. 53 bits rounded to odd and then to 24 give what one rounding gives, and
-the value equals a binary32 exactly when no rounding was needed. IEEE-754: tininess is detected after rounding, as in
-QEMU; the chip measurements (see fp_nan) agree where they can tell.
+The exact result of one operation on binary32 is kept as binary64 rounded to odd: the nearest double toward
+zero or away whose last bit is 1 when the value does not fit. 53 bits rounded to odd and then to 24 give
+what one rounding gives, and the value equals a binary32 exactly when no rounding was needed. IEEE-754:
+tininess is detected after rounding, as in QEMU; the chip measurements (see fp_nan) agree where they can
+tell.
 """
 
 from __future__ import annotations
@@ -19,14 +20,18 @@ _TINY = (127 - 126 + 192) << 23
 
 
 def raise_flags(m: Machine, **flags: Bits) -> None:
-    """Set sticky flags (names of states without "Flag") where the 1-bit condition holds; write each name once."""
+    """Set sticky flags (names of states without "Flag") where the 1-bit condition holds; write each name
+    once.
+    """
     for name, condition in flags.items():
         state = f"{name}Flag"
         m.write_state(state, m.read_state(state) | condition)
 
 
 def exact_sum(a: Bits, b: Bits) -> Bits:
-    """``a + b`` of two finite binary64 as binary64 rounded to odd (Knuth's two-sum gives the error exactly)."""
+    """``a + b`` of two finite binary64 as binary64 rounded to odd (Knuth's two-sum gives the error
+    exactly).
+    """
     head = a.fadd(b)
     part = head.fsub(a)
     error = a.fsub(head.fsub(part)).fadd(b.fsub(part))
@@ -66,7 +71,9 @@ def made_nan(result: Bits, *operands: Bits) -> Bits:
 
 
 def rounding_flags(m: Machine, exact: Bits, result: Bits, mode: Bits, valid: Bits) -> dict[str, Bits]:
-    """Inexact, Overflow, Underflow of rounding ``exact`` (rounded to odd) to ``result``, where ``valid`` holds."""
+    """Inexact, Overflow, Underflow of rounding ``exact`` (rounded to odd) to ``result``, where ``valid``
+    holds.
+    """
     inexact = valid & ~exact.feq(result.f_resize(64))
     magnitude = exact & _MAGNITUDE_64
     overflow = valid & (is_infinite(result) | ~magnitude.ult(_TWO_128))

@@ -1,6 +1,8 @@
-"""Loads, stores and transfers of f registers (ISA manual, Floating-Point Coprocessor Option); bits are never changed.
+"""Loads, stores and transfers of f registers (ISA manual, Floating-Point Coprocessor Option); bits are
+never changed.
 
-The forms with p update the address register after the access, which uses its old value (T: role inout; as QEMU).
+The forms with p update the address register after the access, which uses its old value (T: role inout; as
+QEMU).
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """The NaN rule of the FPU, in one place.
 
 * A result that is NaN although no operand is (inf - inf, 0 * inf) is 0x7FC00000.
-* If operands are NaN, one of them is the result, with its quiet bit set and sign and payload kept. The accumulator
-  ``fr`` of madd.s, msub.s and maddn.s comes first, then ``ft``, then ``fs``.
+* If operands are NaN, one of them is the result, with its quiet bit set and sign and payload kept. The
+  accumulator ``fr`` of madd.s, msub.s and maddn.s comes first, then ``ft``, then ``fs``.
 * Signalling NaNs only raise the invalid flag; there are no floating-point traps.
 
 Where it comes from. Measured on two chips with this FPU, an ESP32-S3 v0.2 and an ESP32 v3.1 (open project
 "lightplayer", 5,630 vectors with result and FSR, both chips equal; docs/isa-notes.md). QEMU says the same
-for its core de233_fpu: second operand before first, addend first in a multiply-add, default NaN 0x7FC00000; it is run
-beside ours in tests/isa/semantics/test_qemu.py. The chip's manual of 2010 is silent on payloads, says that signalling
-NaNs are not supported and that no flags are set; the measurements disagree on both.
+for its core de233_fpu: second operand before first, addend first in a multiply-add, default NaN 0x7FC00000;
+it is run beside ours in tests/isa/semantics/test_qemu.py. The chip's manual of 2010 is silent on payloads,
+says that signalling NaNs are not supported and that no flags are set; the measurements disagree on both.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def is_zero(x: Bits) -> Bits:
 
 
 def propagate(result: Bits, *operands: Bits) -> Bits:
-    """``result`` (0x7FC00000 if NaN), or the first NaN among the operands, which come in order of precedence."""
+    """``result`` (0x7FC00000 if NaN), or the first NaN among the operands, which come in order of
+    precedence.
+    """
     for operand in reversed(operands):
         result = is_nan(operand).select(operand | QUIET, result)
     return result

@@ -1,18 +1,21 @@
-"""The building blocks of division and square root: estimates, exponent tricks, the final step.
+"""The building blocks of division and square root besides the estimates: exponent tricks, the final step.
 
-No document publishes these instructions; compilers use them in fixed sequences (division: div0.s nexp01.s maddn.s
-mkdadj.s addexpm.s addexp.s divn.s; root: sqrt0.s ... mksadj.s ... divn.s), whose results are correctly rounded. What each
-one does alone is taken from the measurements named in fp_tables; docs/isa-notes.md says how far they reach.
+No document publishes these instructions; compilers use them in fixed sequences (division: div0.s nexp01.s
+maddn.s mkdadj.s addexpm.s addexp.s divn.s; root: sqrt0.s ... mksadj.s ... divn.s), whose results are
+correctly rounded. What each one does alone is taken from the measurements named in fp_tables;
+docs/isa-notes.md says how far they reach.
 
-A value is prepared by scaling it into [1, 4), so that refinement never leaves the range of exponents; mkdadj.s and
-mksadj.s keep the power of two that the result needs, A = 32 * upper + lower, in a word for addexpm.s (upper) and addexp.s
-(lower), or a class (zero, infinity, NaN) as A = 384 + code; divn.s adds everything up and rounds once.
+A value is prepared by scaling it into [1, 4), so that refinement never leaves the range of exponents;
+mkdadj.s and mksadj.s keep the power of two that the result needs, A = 32 * upper + lower, in a word for
+addexpm.s (upper) and addexp.s (lower), or a class (zero, infinity, NaN) as A = 384 + code; divn.s adds
+everything up and rounds once.
 """
 
 from __future__ import annotations
 
 from emu.cpu.machine import Machine, Operands
 from emu.cpu.values import Bits
+from emu.isa.semantics.fp_estimate import normalized, sign_of
 from emu.isa.semantics.fp_flags import exact_sum, raise_flags, rounding_flags, signalling
 from emu.isa.semantics.fp_nan import (
     DEFAULT_NAN,
@@ -24,7 +27,6 @@ from emu.isa.semantics.fp_nan import (
     is_zero,
     rounding,
 )
-from emu.isa.semantics.fp_tables import RECIPROCAL, ROOT, look_up
 from emu.isa.semantics.registry import semantics
 
 _ONE = 0x3F800000
@@ -41,94 +43,14 @@ def constant(m: Machine, o: Operands) -> None:
     o.fr = m.const(32, _CONSTANTS[o.index("imm") & 3])
 
 
-# --- parts of a number ------------------------------------------------------------------------------
-def _normalized(x: Bits) -> tuple[Bits, Bits]:
-    """Biased exponent (32 bits signed, below 1 for subnormals) and 23 fraction bits in 32, leading 1 taken off."""
-    exponent, fraction = x.bits(30, 23).zext(32), x.bits(22, 0).zext(32)
-    shift = fraction.clz() - 8
-    subnormal = exponent.eq(0)
-    fraction = subnormal.select(fraction.shl(shift) & 0x7FFFFF, fraction)
-    return subnormal.select(-shift + 1, exponent), fraction
-
-
-def _sign(x: Bits) -> Bits:
-    return x & SIGN
-
-
-def _assemble(sign: Bits, exponent: Bits, fraction: Bits) -> Bits:
-    """A binary32; from exponent 255 on infinity, below 1 subnormal by a shift that drops bits."""
-    significand = fraction | 0x800000
-    normal = exponent.shl(23) | fraction
-    small = significand.lshr(-exponent + 1)
-    number = exponent.slt(1).select(small, normal)
-    return sign | exponent.slt(255).select(number, INFINITY)
-
-
-# --- estimates --------------------------------------------------------------------------------------
-def _reciprocal(m: Machine, fraction: Bits) -> Bits:
-    """Fraction of the estimate of 1/x, in 32 bits."""
-    return look_up(m, RECIPROCAL, fraction.bits(22, 16)).zext(32).shl(16)
-
-
-def _root(m: Machine, odd: Bits, fraction: Bits) -> Bits:
-    """Fraction of the estimate of 1/sqrt(x), in 32 bits."""
-    return look_up(m, ROOT, odd.cat(fraction.bits(22, 17))).zext(32).shl(16)
-
-
-@semantics("div0.s")
-def divide_estimate(m: Machine, o: Operands) -> None:
-    """1/x for x scaled into [1, 4); no special cases, not even for zero, infinity and NaN."""
-    exponent, fraction = _normalized(o.fs)
-    scale = (exponent & 1) + 125
-    o.fr = _sign(o.fs) | scale.shl(23) | _reciprocal(m, fraction)
-
-
-@semantics("recip0.s")
-def reciprocal_estimate(m: Machine, o: Operands) -> None:
-    """1/x to 7 bits; 1/0 is infinity, NaN keeps sign and a table value."""
-    x = o.fs
-    exponent, fraction = _normalized(x)
-    estimate = _reciprocal(m, fraction)
-    number = _assemble(_sign(x), -exponent + 253, estimate)
-    number = is_zero(x).select(_sign(x) | INFINITY, is_infinite(x).select(_sign(x), number))
-    o.fr = is_nan(x).select(_sign(x) | INFINITY | (estimate | 0x800000).lshr(1), number)
-    if m.track_fsr:
-        raise_flags(m, DivZero=is_zero(x), Invalid=signalling(x))
-
-
-@semantics("rsqrt0.s")
-def root_reciprocal_estimate(m: Machine, o: Operands) -> None:
-    """1/sqrt(x) to 7 bits; 1/sqrt(0) is infinity, negative numbers and NaN give a quiet NaN with a table value."""
-    x = o.fs
-    exponent, fraction = _normalized(x)
-    estimate = _root(m, exponent.bits(0, 0), fraction)
-    number = (-exponent + 380).lshr(1).shl(23) | estimate
-    number = is_infinite(x).select(x & 0, number)
-    wrong = x.bits(31, 31) | is_nan(x)
-    number = wrong.select(_sign(x) | INFINITY | QUIET | estimate, number)
-    o.fr = is_zero(x).select(_sign(x) | INFINITY, number)
-    if m.track_fsr:
-        negative = x.bits(31, 31) & ~is_zero(x) & ~is_nan(x)
-        raise_flags(m, DivZero=is_zero(x), Invalid=negative | signalling(x))
-
-
-@semantics("sqrt0.s")
-def root_estimate(m: Machine, o: Operands) -> None:
-    """1/sqrt(x) for x scaled into [1, 4), always with the exponent of 0.5; only zero is looked up as even."""
-    x = o.fs
-    exponent, fraction = _normalized(x)
-    odd = exponent.bits(0, 0) & ~is_zero(x)
-    o.fr = _sign(x) | (126 << 23) | _root(m, odd, fraction)
-
-
 # --- scaling ----------------------------------------------------------------------------------------
 @semantics("nexp01.s")
 def negate_scaled(m: Machine, o: Operands) -> None:
-    """-x scaled into [1, 4) by an even power of 2; zero and infinity count as 1, NaN only changes its sign."""
+    """-x scaled into [1, 4) by an even power of 2; zero and infinity count as 1, NaN only changes sign."""
     x = o.fs
-    exponent, fraction = _normalized(x)
-    scaled = _sign(x) | (-(exponent & 1) + 128).shl(23) | fraction
-    scaled = (is_zero(x) | is_infinite(x)).select(_sign(x) | _ONE, scaled)
+    exponent, fraction = normalized(x)
+    scaled = sign_of(x) | (-(exponent & 1) + 128).shl(23) | fraction
+    scaled = (is_zero(x) | is_infinite(x)).select(sign_of(x) | _ONE, scaled)
     o.fr = is_nan(x).select(x, scaled) ^ SIGN
 
 
@@ -149,7 +71,7 @@ def _class(code: Bits) -> Bits:
 
 def _half_exponent(x: Bits) -> Bits:
     """floor of half the exponent."""
-    return (_normalized(x)[0] - 127).ashr(1)
+    return (normalized(x)[0] - 127).ashr(1)
 
 
 @semantics("mksadj.s")
@@ -168,7 +90,9 @@ def root_adjustment(m: Machine, o: Operands) -> None:
 
 @semantics("mkdadj.s")
 def quotient_adjustment(m: Machine, o: Operands) -> None:
-    """Exponent of fs / fr (even parts: the odd ones stay in the scaled values), or the class of the quotient."""
+    """Exponent of fs / fr (even parts: the odd ones stay in the scaled values), or the class of the
+    quotient.
+    """
     denominator, numerator = o.fr, o.fs
     nan = is_nan(denominator) | is_nan(numerator)
     zeros = is_zero(denominator) & is_zero(numerator)
@@ -189,7 +113,7 @@ def quotient_adjustment(m: Machine, o: Operands) -> None:
 def add_lower(m: Machine, o: Operands) -> None:
     """The exponent field of fs, less 127, is added to that of fr modulo 256; the signs are multiplied."""
     exponent = o.fr.bits(30, 23) + o.fs.bits(30, 23) - 127
-    o.fr = (o.fr ^ _sign(o.fs)) & 0x807FFFFF | exponent.zext(32).shl(23)
+    o.fr = (o.fr ^ sign_of(o.fs)) & 0x807FFFFF | exponent.zext(32).shl(23)
 
 
 @semantics("addexpm.s")
@@ -202,9 +126,11 @@ def add_upper(m: Machine, o: Operands) -> None:
 
 # --- the final step ---------------------------------------------------------------------------------
 def _taken_apart(m: Machine, x: Bits) -> tuple[Bits, Bits]:
-    """An operand whose exponent carries a part of A: (5 bits of A, the rest as binary64 of magnitude 1/8 .. 32).
+    """An operand whose exponent carries a part of A: (5 bits of A, the rest as binary64 of magnitude 1/8 ..
+    32).
 
-    The exponent e - 127 is 8 * k + p with p = -3 .. 4; k modulo 32 is the part. The leading 1 is always there.
+    The exponent e - 127 is 8 * k + p with p = -3 .. 4; k modulo 32 is the part. The leading 1 is always
+    there.
     """
     field = x.bits(30, 23) + 4
     part = field.bits(7, 3) ^ 16
@@ -220,10 +146,11 @@ def _extended(m: Machine, x: Bits) -> Bits:
 
 @semantics("divn.s")
 def divide_final(m: Machine, o: Operands) -> None:
-    """``(fr + fs * ft) * 2**A``, rounded once in the mode of FCR; A and the class are in the exponents of fr and ft.
+    """``(fr + fs * ft) * 2**A``, rounded once in the mode of FCR; A and the class are in the exponents of
+    fr and ft.
 
-    A NaN in fs is the result whatever else there is. A sum of exactly 0 gives 2**(A - 50) (measured; no sequence
-    gets there). The flag for invalid operations is never raised (tool tables and measurement).
+    A NaN in fs is the result whatever else there is. A sum of exactly 0 gives 2**(A - 50) (measured; no
+    sequence gets there). The flag for invalid operations is never raised (tool tables and measurement).
     """
     mode = rounding(m)
     upper, quotient = _taken_apart(m, o.fr)

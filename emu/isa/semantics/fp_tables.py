@@ -1,8 +1,9 @@
-"""The two lookup tables of the FPU's estimate instructions, as numbers, and how a table is read without branching.
+"""The two lookup tables of the FPU's estimate instructions, as numbers, and how a table is read without
+branching.
 
-Both were read off an ESP32-S3 v0.2 and an ESP32 v3.1 by the open project "lightplayer" (all 2**23 significands at 15
-combinations of sign and exponent for each of the four instructions; the two chips agree). An early public version of
-QEMU's Xtensa FPU carries the first one too, with the same 128 numbers.
+Both were read off an ESP32-S3 v0.2 and an ESP32 v3.1 by the open project "lightplayer" (all 2**23
+significands at 15 combinations of sign and exponent for each of the four instructions; the two chips
+agree). An early public version of QEMU's Xtensa FPU carries the first one too, with the same 128 numbers.
 """
 
 from __future__ import annotations
