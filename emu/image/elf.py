@@ -20,6 +20,7 @@ from emu.image.segments import Segment, read_segments
 from emu.image.symbols import Kind, Symbol, Symbols
 
 LARGEST_FILE = 512 << 20
+SYMBOL_SIZE = 16
 _KINDS: dict[str, Kind] = {"STT_FUNC": "function", "STT_OBJECT": "object", "STT_NOTYPE": "label"}
 
 
@@ -138,6 +139,8 @@ def _symbols(elf: ELFFile, segments: tuple[Segment, ...]) -> Iterable[Symbol]:
         return
     if table["sh_offset"] + table["sh_size"] > len(elf.stream.getvalue()):
         raise ImageError("truncated: the symbol table reaches beyond the end of the file")
+    if table["sh_entsize"] != SYMBOL_SIZE:
+        raise ImageError(f"damaged ELF file: symbols of {table['sh_entsize']} bytes, not {SYMBOL_SIZE}")
     for entry in table.iter_symbols():
         kind = _KINDS.get(entry["st_info"]["type"])
         section = entry["st_shndx"]
