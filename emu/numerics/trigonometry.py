@@ -25,14 +25,11 @@ def sincos_turn(u: np.float32) -> tuple[np.float32, np.float32]:
     w = r * r
     s = r * (((_S3 * w + _S2) * w + _S1) * w + _S0)
     c = ((_K2 * w + _K1) * w + _K0) * w + ONE
-    quadrant = k & 3
-    if quadrant == 0:
-        return s, c
-    if quadrant == 1:
-        return c, -s
-    if quadrant == 2:
-        return -s, -c
-    return -c, s
+    # selects instead of four returns: the loop over an array then becomes vector code
+    swapped = (k & 1) != 0
+    sin_u = c if swapped else s
+    cos_u = s if swapped else c
+    return (-sin_u if (k & 2) != 0 else sin_u), (-cos_u if ((k + 1) & 2) != 0 else cos_u)
 
 
 @jit

@@ -69,3 +69,22 @@ def test_place_gives_the_asked_address():
         assert copy.ctypes.data % 16 == offset
         assert copy.tolist() == source.tolist()
     assert place(source[:0], 6).size == 0
+
+
+@pytest.mark.parametrize("symbol", ["dot_rows_s8", "gemm_s8", "dot_rows_ternary", "dot_groups_int4"])
+def test_sizes_and_alignment_are_checked_when_nothing_would_be_read(symbol):
+    """With cols = 0 a wrong pointer or stride is still refused; without one every sum is 0 and stored."""
+    call = draw(symbol, 1, cols=0, rows=3, outs=2)
+    arguments = {n: call.array(n).copy() if n in call.buffers() else v for n, v in call.values.items()}
+    for name in ("x", "w"):
+        assert call.kernel.mirror(*{**arguments, name: place(arguments[name], 5)}.values()) == 3
+    for name in {"x_stride", "w_stride"} & set(arguments):
+        assert call.kernel.mirror(*{**arguments, name: np.int32(-16)}.values()) == 1
+        assert call.kernel.mirror(*{**arguments, name: np.int32(8)}.values()) == 3
+    placed = {n: place(v, 0) if n in ("x", "w") else v for n, v in arguments.items()}
+    before = arguments["acc"].copy()
+    assert call.kernel.mirror(*placed.values()) == 0
+    changed = arguments["acc"] != before
+    assert (arguments["acc"][changed] == 0).all()
+    stored = {"dot_groups_int4": 0, "gemm_s8": 6}.get(symbol, 3)
+    assert changed.sum() == stored

@@ -190,3 +190,21 @@ def test_quantize_static_check():
     want = [-127, 127, -127, 126, -126, 127, -127]
     assert [int(quantize_clamped(v, np.float32(1))) for v in x] == want
     assert [reference.quantize_static(int(b), 0x3F800000) for b in x.view(np.uint32)] == want
+
+
+INFINITE = [
+    ("exp_f32", 0x7EF88275, 0x00000000),
+    ("silu", 0x7F800000, 0xFF800000),
+    ("gelu", 0x7F800000, 0x00000000),
+]
+
+
+@pytest.mark.parametrize(("name", "at_inf", "at_minus_inf"), INFINITE)
+def test_infinities_follow_from_the_formulas(name, at_inf, at_minus_inf):
+    functions = {
+        "exp_f32": exponential.exp_f32,
+        "silu": activations.silu,
+        "gelu": lambda x: activations.gelu(x, *tables.gelu_tables()),
+    }
+    assert unary(functions[name], 0x7F800000) == at_inf
+    assert unary(functions[name], 0xFF800000) == at_minus_inf
