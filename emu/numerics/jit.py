@@ -38,6 +38,21 @@ def _enable_cache(dispatcher: Any) -> None:
         return
     file = dispatcher._cache._cache_file
     file._source_stamp = (file._source_stamp, sources_digest())
+    _forget_damage(dispatcher._cache)
+
+
+def _forget_damage(cache: Any) -> None:
+    """Treat an entry that cannot be read (cut off, overwritten) as absent, and drop it."""
+    load = cache.load_overload
+
+    def load_or_forget(signature: Any, target_context: Any) -> Any:
+        try:
+            return load(signature, target_context)
+        except Exception:  # unpickling damaged bytes may raise anything
+            cache.flush()
+            return None
+
+    cache.load_overload = load_or_forget
 
 
 @functools.cache

@@ -112,6 +112,29 @@ def test_an_edited_building_block_is_compiled_again(tmp_path):
     assert after[1] == "7"
 
 
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("keep", [0, 40, 0.5, 0.99])
+def test_a_damaged_cache_entry_is_compiled_again(tmp_path, monkeypatch, suffix, keep):
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+
+    def build():
+        def triple(x):
+            return x + x + x
+
+        return jit_module.jit(triple)
+
+    assert build()(np.float32(2)) == 6
+    (entry,) = tmp_path.rglob(f"*.{suffix}")
+    content = entry.read_bytes()
+    entry.write_bytes(content[: int(keep if keep > 1 else keep * len(content))])
+    again = build()
+    assert again(np.float32(2)) == 6
+    assert sum(again.stats.cache_misses.values()) == 1
+    mended = build()
+    assert mended(np.float32(2)) == 6
+    assert sum(mended.stats.cache_hits.values()) == 1
+
+
 def test_an_unwritable_cache_is_said_once_and_the_mirror_still_works(monkeypatch):
     def refuse(self: object) -> None:
         raise RuntimeError("cannot cache function 'double': no locator available")
