@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from emu.cpu import returns, state_tools
@@ -31,6 +32,15 @@ _SERVICES = {
     "simcall": "simcall: there is no simulator interface here",
 }
 _READS_FSR = re.compile(rb"\x90[\x0e\x1e\x2e\x3e\x4e\x5e\x6e\x7e\x8e\x9e\xae\xbe\xce\xde\xee\xfe]\xe3")
+
+
+@dataclass(frozen=True)
+class Entered:
+    """A call that has begun: its function, the caller's frame, the instruction counter before it."""
+
+    address: int
+    frame: returns.Frame
+    instructions: int
 
 
 class Tier(Protocol):
@@ -128,18 +138,33 @@ class Engine:
         Raises Trap when the code cannot go on or breaks the calling convention, SymbolError for an unknown
         function, ArgumentError for arguments that cannot be passed.
         """
+        entered = self.begin(function, arguments, dirty=dirty)
+        self.state.budget = budget
+        self.run()
+        return self.finish(entered)
+
+    def begin(
+        self, function: str | int, arguments: Sequence[Argument] = (), *, dirty: int | None = None
+    ) -> Entered:
+        """The machine at the first instruction of a call, for those who run it in their own way.
+
+        The call is over when PC is RETURN_ADDRESS. ``function``, ``arguments``, ``dirty`` and what is raised:
+        as for :meth:`call`.
+        """
         address = self.image.symbols.function(function).address if isinstance(function, str) else function
         in_registers, on_stack = argument_words(arguments)
         if dirty is not None:
             state_tools.dirty(self.state, dirty)
         frame = self._enter(address, in_registers, on_stack)
-        before = self.state.instructions
-        self.state.budget = budget
-        self.run()
-        returns.check(self.state, frame, self.traps, self.locate(address))
+        return Entered(address, frame, self.state.instructions)
+
+    def finish(self, entered: Entered) -> CallResult:
+        """Check the calling convention of a call that has returned; its results. Raises Trap."""
+        returns.check(self.state, entered.frame, self.traps, self.locate(entered.address))
         state = self.state
         words = (state.get_a(10), state.get_a(11), state.get_a(12), state.get_a(13))
-        return CallResult(*words, instructions=state.instructions - before, diagnostics=self.diagnostics)
+        executed = state.instructions - entered.instructions
+        return CallResult(*words, instructions=executed, diagnostics=self.diagnostics)
 
     def _enter(self, address: int, in_registers: list[int], on_stack: list[int]) -> returns.Frame:
         """The machine as just after a call8 to ``address`` in a caller whose frame is the only one."""
