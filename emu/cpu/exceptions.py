@@ -43,12 +43,42 @@ def setting(name: str) -> int:
     raise KeyError(name)
 
 
-def enter(state: CpuState, cause: Cause, vaddr: int, pane: int = 0) -> None:
-    """Go to the vector of ``cause``; ``pane``: the occupied pane of a window overflow."""
+DEBUG_LEVEL = 6
+BREAK, BREAK_N = 3, 4
+"""Bits of DEBUGCAUSE."""
+
+_PS_PARTS = ("PSWOE", 1), ("PSCALLINC", 2), ("PSOWB", 4), ("PSUM", 1), ("PSEXCM", 1), ("PSINTLEVEL", 4)
+
+
+def enter(state: CpuState, cause: Cause, vaddr: int, pane: int = 0, is_narrow: bool = False) -> None:
+    """Go to the vector of ``cause``; ``pane``: the occupied pane of a window overflow.
+
+    ``is_narrow``: a breakpoint was break.n.
+    """
     if cause in _VECTOR_SETTINGS:
         _enter_window(state, cause, pane)
+    elif cause == Cause.DEBUG_BREAK:
+        state.DEBUGCAUSE = 1 << (BREAK_N if is_narrow else BREAK)
+        enter_level(state, DEBUG_LEVEL, "XCHAL_DEBUG_VECOFS")
     else:
         _enter_general(state, cause, vaddr)
+
+
+def enter_level(state: CpuState, level: int, vector: str) -> None:
+    """A high-priority interrupt or debug exception: PC and PS go to EPC and EPS of ``level``."""
+    state.set(f"EPC{level}", state.PC)
+    state.set(f"EPS{level}", packed_ps(state))
+    state.PSINTLEVEL = level
+    state.PSEXCM = 1
+    state.PC = vector_base(state) + setting(vector)
+
+
+def packed_ps(state: CpuState) -> int:
+    """PS as the 13 bits that EPSn keep: INTLEVEL, EXCM, UM, OWB, CALLINC, WOE from bit 0 upwards."""
+    value = 0
+    for name, width in _PS_PARTS:
+        value = value << width | state.get(name)
+    return value
 
 
 def vector_base(state: CpuState) -> int:

@@ -355,7 +355,7 @@ class Stepper:
             return False
         frame = state.WindowBase + pane
         if self.use_vectors:
-            self._enter(OVERFLOWS[overflow_step(state, frame)], 0, pane)
+            self._enter(OVERFLOWS[overflow_step(state, frame)], 0, plan, pane)
             return True
         try:
             while pane:
@@ -368,7 +368,7 @@ class Stepper:
 
     def _exception(self, cause: Cause, vaddr: int, plan: Plan | None) -> None:
         if self.use_vectors:
-            self._enter(cause, vaddr)
+            self._enter(cause, vaddr, plan)
             return
         step = UNDERFLOWS.get(cause, 0)
         if cause == Cause.ALLOCA:
@@ -381,10 +381,10 @@ class Stepper:
             doing = "filling registers of the caller from the stack"
             raise self.traps.from_fault(fault, plan, doing) from None
 
-    def _enter(self, cause: Cause, vaddr: int, pane: int = 0) -> None:
+    def _enter(self, cause: Cause, vaddr: int, plan: Plan | None, pane: int = 0) -> None:
         # An exception costs a step of the budget: a handler that faults at once would never end the run.
         self.state.budget -= 1
-        enter(self.state, cause, vaddr, pane)
+        enter(self.state, cause, vaddr, pane, plan is not None and plan.length == 2)
 
     def _memory_fault(self, fault: MemoryFault, plan: Plan) -> None:
         if not self.use_vectors or fault.kind not in ("unmapped", "protection"):

@@ -154,6 +154,21 @@ def test_load_fault_through_the_vector() -> None:
     assert (bench.a(4), bench.a(5), bench.a(6)) == (28, 0x1004, CODE)
 
 
+@pytest.mark.parametrize(("code", "cause", "size"), [("break 1, 2", 1 << 3, 3), ("break.n 5", 1 << 4, 2)])
+def test_breakpoints_through_the_debug_vector(code: str, cause: int, size: int) -> None:
+    bench = Bench(f"rsil a2, 3\n {code}\n ret", use_vectors=True)
+    bench.state.VECBASE = CODE + 0x4000 >> 10
+    vector = CODE + 0x4000 + setting("XCHAL_DEBUG_VECOFS")
+    bench.put(
+        f"rsr.debugcause a3\n rsr.epc6 a4\n rsr.ps a5\n addi a4, a4, {size}\n wsr.epc6 a4\n rfi 6", vector
+    )
+    assert bench.run() == ExitReason.RETURN
+    assert bench.a(3) & 0x3F == cause
+    assert bench.a(4) == CODE + 3 + size
+    assert bench.a(5) & 0x1F == 6 | 0x10
+    assert (bench.state.PSINTLEVEL, bench.state.PSEXCM, bench.state.PSWOE) == (3, 0, 1)
+
+
 def test_second_exception_goes_to_the_double_vector() -> None:
     bench = Bench("ill", use_vectors=True)
     bench.state.VECBASE = CODE + 0x4000 >> 10
