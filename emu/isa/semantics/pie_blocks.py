@@ -140,8 +140,17 @@ SUFFIXES: dict[str, Callable[[Machine, Operands, int], None]] = {
 # --- replaceable steps --------------------------------------------------------------------------------
 @block
 def funnel_bytes(m: Machine, high: Bits, low: Bits, count: Bits) -> Bits:
-    """The low 128 bits of ``high:low`` shifted right by ``count`` bytes, 0..16 (any width below 32 bits)."""
-    return high.cat(low).lshr(count.zext(32).shl(3)).trunc(128)
+    """16 bytes of ``high:low`` from byte ``count`` on, which has 4 bits.
+
+    A choice by masks and two shifts of 64-bit lanes: hosts do that in vector registers, but not a shift of
+    256 bits or a select by a scalar.
+    """
+    a, b = low.split(64), high.split(64)
+    middle = a.shuffle(b, [1, 2])
+    skip = count.bits(3, 3).sext(64).broadcast(2)
+    lower, upper = a ^ ((a ^ middle) & skip), middle ^ ((middle ^ b) & skip)
+    shift = count.bits(2, 0).zext(64).shl(3)
+    return (lower.lshr(shift) | upper.shl(-shift + 64)).join()
 
 
 @block
@@ -158,8 +167,14 @@ def dot_u8(m: Machine, x: Bits, y: Bits) -> Bits:
 
 @block
 def dot_s16(m: Machine, x: Bits, y: Bits) -> Bits:
-    """Sum of the 8 signed products of halfwords, 64 bits; 32 bits hold one product, not two."""
-    return (x.split(16).sext(32) * y.split(16).sext(32)).sext(64).sum_lanes()
+    """Sum of the 8 signed products of halfwords, 64 bits.
+
+    Hosts multiply and add pairs of halfwords at once. Two products reach from -2**31 + 2**16 to 2**31: one
+    less than their sum always fits 32 bits.
+    """
+    products = x.split(16).sext(32) * y.split(16).sext(32)
+    pairs = products.shuffle(products, [0, 2, 4, 6]) + products.shuffle(products, [1, 3, 5, 7])
+    return (pairs - 1).sext(64).sum_lanes() + 4
 
 
 @block

@@ -54,7 +54,7 @@ def srci(m: Machine, o: Operands) -> None:
 @pie("ee.slcxxp.2q")
 def slcxxp(m: Machine, o: Operands) -> None:
     """As ``ee.slci.2q`` with the count ``(as & 15) + 1``; as += ad."""
-    rest = (pointer(o) & 15) ^ 15
+    rest = ~pointer(o).trunc(4)
     _pair_left(m, o, lambda high, low: funnel_bytes(m, high, low, rest))
     advance(o, "ad")
 
@@ -62,8 +62,11 @@ def slcxxp(m: Machine, o: Operands) -> None:
 @pie("ee.srcxxp.2q")
 def srcxxp(m: Machine, o: Operands) -> None:
     """As ``ee.srci.2q`` with the count ``(as & 15) + 1``; as += ad."""
-    count = (pointer(o) & 15) + 1
-    _pair_right(m, o, lambda high, low: funnel_bytes(m, high, low, count))
+    count = pointer(o).trunc(4)
+    by_one, zero = _fixed_window(1), m.const(128, 0)
+    high, low = by_one(zero, o.qs1), by_one(o.qs1, o.qs0)
+    o.qs1 = funnel_bytes(m, zero, high, count)
+    o.qs0 = funnel_bytes(m, high, low, count)
     advance(o, "ad")
 
 
