@@ -160,9 +160,9 @@ class Engine:
 
     def finish(self, entered: Entered) -> CallResult:
         """Check the calling convention of a call that has returned; its results. Raises Trap."""
-        returns.check(self.state, entered.frame, self.traps, self.locate(entered.address))
+        returns.check(self.state, entered.frame, self.traps, entered.address)
         state = self.state
-        words = (state.get_a(10), state.get_a(11), state.get_a(12), state.get_a(13))
+        words = state.ar[10:14]  # the caller's a10..a13: its window is at 0 again
         executed = state.instructions - entered.instructions
         return CallResult(*words, instructions=executed, diagnostics=self.diagnostics)
 
@@ -170,6 +170,7 @@ class Engine:
         """The machine as just after a call8 to ``address`` in a caller whose frame is the only one."""
         state, memory = self.state, self.memory
         state_tools.prepare_call(state)
+        state.shadow_pages = memory.shadow.pages_address
         pointer = (self.stack.end - CALLER_SPACE - 4 * len(on_stack)) & ~15
         if self.options.bounds:
             memory.shadow.allow(self.stack.start, self.stack.size, READ | WRITE)

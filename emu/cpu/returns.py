@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from emu.cpu.state import CpuState
 from emu.cpu.trapping import TrapMaker
-from emu.cpu.traps import Location, Trap, TrapKind
+from emu.cpu.traps import Trap, TrapKind
 
 _PS = ("PSINTLEVEL", "PSEXCM", "PSUM", "PSWOE")
 _NAMES = {name: f"PS.{name[2:]}" for name in _PS}
@@ -25,14 +25,17 @@ class Frame:
 
 
 def frame_of(state: CpuState) -> Frame:
-    """The caller's frame, while its window is the current one."""
-    return Frame(tuple(state.get_a(i) for i in range(8)), tuple(state.get(name) for name in _PS))
+    """The caller's frame, while its window (0) is the current one."""
+    first = 4 * state.WindowBase
+    status = (state.PSINTLEVEL, state.PSEXCM, state.PSUM, state.PSWOE)
+    return Frame(tuple(state.ar[first : first + 8]), status)
 
 
-def check(state: CpuState, before: Frame, traps: TrapMaker, function: Location) -> None:
-    """Raise a Trap (RETURN_MISMATCH) that names the first thing that the function at ``function`` broke."""
+def check(state: CpuState, before: Frame, traps: TrapMaker, address: int) -> None:
+    """Raise a Trap (RETURN_MISMATCH) that names the first thing that the function at ``address`` broke."""
     broken = _broken(state, before)
     if broken:
+        function = traps.locate(address)
         name = function.symbol or f"{function.address:#010x}"
         trap = traps.make(TrapKind.RETURN_MISMATCH, f"{name} broke the calling convention: {broken}")
         raise Trap(trap.kind, function, trap.message, trap.context)

@@ -311,16 +311,19 @@ class Stepper:
     # --- fetch ------------------------------------------------------------------------------------------
     def _fetch(self) -> Plan | None:
         pc = self.state.PC
-        plan = self._plans.get(pc)
         try:
-            if plan is not None and self.memory.fetch(pc, plan.length) == plan.data:
-                return plan
-            return self._decode(pc)
+            return self._planned(pc)
         except MemoryFault as fault:
             self._fetch_fault(fault, pc)
         except IllegalInstruction as error:
             self._illegal(error, pc)
         return None
+
+    def _planned(self, pc: int) -> Plan:
+        plan = self._plans.get(pc)
+        if plan is not None and self.memory.fetch(pc, plan.length) == plan.data:
+            return plan
+        return self._decode(pc)
 
     def _decode(self, pc: int) -> Plan:
         first = self.memory.fetch(pc, 1)
@@ -340,7 +343,7 @@ class Stepper:
     def plan_at(self, pc: int) -> Plan | None:
         """The decoded instruction at an address, None where there is none."""
         try:
-            return self._decode(pc)
+            return self._planned(pc)
         except (MemoryFault, IllegalInstruction):
             return None
 

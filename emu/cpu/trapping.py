@@ -78,7 +78,7 @@ class TrapMaker:
         """A refused access; ``doing``: what for, when not the instruction itself."""
         kind = _FAULTS.get((fault.kind, fault.access), TrapKind.PROTECTION)
         while_ = f", while {doing}" if doing else ""
-        return self.make(kind, fault.sentence() + while_, plan, fault.address)
+        return self.make(kind, fault.sentence() + while_, plan, fault.byte)
 
     def not_code(self, pc: int, fault: MemoryFault) -> Trap:
         """PC is at an address from which nothing is executed."""

@@ -49,7 +49,7 @@ class Trap(Exception):
     """The code under test cannot go on. ``str(trap)`` is one or a few lines for people.
 
     ``kind``, ``pc``, ``where`` (symbol and line of pc), ``message`` (what happened, without the place),
-    ``address`` (of the access or jump, if any), ``context``.
+    ``address`` (the first byte that was refused, or where a jump went, if any), ``context``.
     """
 
     def __init__(

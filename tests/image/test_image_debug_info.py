@@ -1,0 +1,79 @@
+"""Symbols and lines of the same file in different dress (known fault B051)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emu.image import Image, load_image
+from emu.toolchain import Toolchain
+
+C_SOURCE = """
+int twice(int x)
+{
+    return 2 * x;
+}
+
+int main(void)
+{
+    return twice(21);
+}
+"""
+ASSEMBLER = """
+    .text
+    .global plain
+    .type plain, @function
+plain:
+    entry a1, 32
+    retw
+    .size plain, . - plain
+"""
+
+
+@pytest.fixture(scope="module")
+def images(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Image]:
+    folder = tmp_path_factory.mktemp("debug")
+    (folder / "small.c").write_text(C_SOURCE)
+    (folder / "plain.S").write_text(ASSEMBLER)
+    flags = {"none": ["-g0"], "dwarf4": ["-gdwarf-4"], "dwarf5": ["-gdwarf-5"], "compressed": ["-g", "-gz"]}
+    return {name: _build(toolchain, folder, name, extra) for name, extra in flags.items()}
+
+
+def _build(toolchain: Toolchain, folder: Path, name: str, flags: list[str]) -> Image:
+    objects = []
+    for source in ("small.c", "plain.S"):
+        made = folder / f"{name}-{source}.o"
+        toolchain.compile(folder / source, made, ["-O1", "-ffreestanding", *flags])
+        objects.append(made)
+    elf = folder / f"{name}.elf"
+    script = folder / "image.ld"
+    script.write_text("ENTRY(main) SECTIONS { .text 0x40378000 : { *(.literal*) *(.text*) } }")
+    toolchain.link(objects, elf, script)
+    return load_image(elf)
+
+
+def test_symbols_do_not_depend_on_debug_information(images: dict[str, Image]) -> None:
+    tables = {name: sorted((s.name, s.address, s.size) for s in i.symbols) for name, i in images.items()}
+    assert all(table == tables["none"] for table in tables.values())
+    names = {name for name, _, _ in tables["none"]}
+    assert {"twice", "main", "plain"} <= names
+
+
+@pytest.mark.parametrize("name", ["dwarf4", "dwarf5", "compressed"])
+def test_lines(images: dict[str, Image], name: str) -> None:
+    image = images[name]
+    place = image.locate(image.symbols.get("twice").address)
+    assert (Path(place.file).name, place.line) == ("small.c", 3)
+    place = image.locate(image.symbols.get("main").address)
+    assert (Path(place.file).name, place.line) == ("small.c", 8)
+    assert image.lines.warning == ""
+
+
+def test_an_assembler_unit_and_no_unit_at_all(images: dict[str, Image]) -> None:
+    image = images["dwarf5"]
+    place = image.locate(image.symbols.get("plain").address)
+    assert Path(place.file).name in ("plain.S", "")
+    bare = images["none"]
+    assert bare.locate(bare.symbols.get("twice").address).file == ""
+    assert "no debug information" in bare.lines.warning
