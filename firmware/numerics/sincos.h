@@ -31,16 +31,9 @@ static inline sincos_f32 sincos_turn(float u)
     float w = r * r;
     float s = sin_polynomial(r, w);
     float c = cos_polynomial(w);
-    switch (k & 3) {
-    case 0:
-        return (sincos_f32){.sin = s, .cos = c};
-    case 1:
-        return (sincos_f32){.sin = c, .cos = -s};
-    case 2:
-        return (sincos_f32){.sin = -s, .cos = -c};
-    default:
-        return (sincos_f32){.sin = -c, .cos = s};
-    }
+    float sine = (k & 1) ? c : s;
+    float cosine = (k & 1) ? s : c;
+    return (sincos_f32){.sin = (k & 2) ? -sine : sine, .cos = ((k + 1) & 2) ? -cosine : cosine};
 }
 
 /* The angle p*f in turns, 0 <= p*f < 2^23. */

@@ -2,7 +2,8 @@
 
 A file starts with header lines, then an empty line, then the diff or the flags:
 
-    Kernels: the kernels whose results it changes, and no others
+    Kernels: the kernels in which a campaign must find it
+    Rarely: kernels that also change, but only at inputs that a campaign may miss (optional); no others change
     Class: what kind of fault it is
     Why: what goes wrong
     Equivalent: yes      (only where no input can show it)
@@ -23,6 +24,7 @@ class Mutant:
 
     name: str
     kernels: tuple[str, ...]
+    rarely: tuple[str, ...]
     fault_class: str
     why: str
     equivalent: bool
@@ -44,6 +46,7 @@ def read_mutant(path: Path) -> Mutant:
     return Mutant(
         name=path.stem,
         kernels=tuple(fields["Kernels"].split()),
+        rarely=tuple(fields.get("Rarely", "").split()),
         fault_class=fields["Class"],
         why=fields["Why"],
         equivalent=fields.get("Equivalent") == "yes",
