@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Diagnostics:
-    """Counts by address of the instruction; filled by both tiers, emptied by :meth:`clear`.
+    """Counts by address of the instruction; the stepper fills them, :meth:`clear` empties them.
 
     ``misaligned``: vector accesses whose low address bits were dropped. ``saturated``: instructions whose
     clamp changed a value. ``fused``: multiply-adds with one rounding (madd.s, msub.s). ``same_register``:
