@@ -253,12 +253,13 @@ _TABLE = (
     ),
     Reading(
         "bitrev_width",
-        "Meaning of FFT_BIT_WIDTH outside 3..10 in ee.bitrev.",
+        "The width that a value of FFT_BIT_WIDTH stands for in ee.bitrev.",
         "zero_is_8",
-        ("as_it_stands",),
-        "A program that never wrote the register got the results of width 8 on a chip. If it resets to 0, 0 "
-        "must mean 8; if it resets to 8, a written 0 is unknown. Other values count as they stand.",
-        "Read the register after reset; write 0..15 and run ee.bitrev on ax = 0.",
+        ("as_it_stands", "plus_3"),
+        "The manual contradicts itself: the instruction compares the register with 3..10, the register's own "
+        "section says that 0..7 mean 3..10. The emulator takes the value as it stands. A program that never "
+        "wrote the register got width 8 on a chip, so it resets to 8, or to 5 (plus_3), or 0 means 8.",
+        "Read the register after reset (8, 5 or 0?); write 0..15 and run ee.bitrev on ax = 0.",
     ),
     Reading(
         "bitrev_width_3",

@@ -144,11 +144,10 @@ def bitrev(m: Machine, o: Operands) -> None:
 
 def _bitrev_width(m: Machine) -> Bits:
     width = m.FFT_BIT_WIDTH
-    if m.watch:
-        m.touch_contested("bitrev_width", width.ult(3) | width.uge(11))
     readings = {
         "zero_is_8": lambda: width.eq(0).select(m.const(4, 8), width),
         "as_it_stands": lambda: width,
+        "plus_3": lambda: (width & 7) + 3,
     }
     return contested(m, "bitrev_width", readings)
 
