@@ -9,6 +9,8 @@ from tests.cpu.lab import CODE, DATA, assemble
 from tests.image.elf_files import OBJECT, Name, Part, make_elf
 
 DATA_SIZE = 256
+TIER = "stepper"
+TIERS = ("stepper", "translator")
 
 
 def image_of(text: str, data: bytes = b"") -> Image:
@@ -21,5 +23,5 @@ def image_of(text: str, data: bytes = b"") -> Image:
 
 
 def engine_of(text: str, data: bytes = b"", **options: object) -> Engine:
-    """An engine on the stepper with that image."""
-    return Engine(image_of(text, data), EngineOptions(tier="stepper", **options))  # type: ignore[arg-type]
+    """An engine with that image, on the tier that the fixture ``tier`` chose."""
+    return Engine(image_of(text, data), EngineOptions(**{"tier": TIER, **options}))  # type: ignore[arg-type]

@@ -7,7 +7,15 @@ import pytest
 
 from emu.cpu.calls import Argument, ArgumentError, argument_words
 from emu.cpu.traps import Trap, TrapKind
+from tests.cpu import images
 from tests.cpu.images import engine_of
+
+
+@pytest.fixture(params=images.TIERS, autouse=True)
+def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every test here runs on both tiers."""
+    monkeypatch.setattr(images, "TIER", request.param)
+    return str(request.param)
 
 
 @pytest.mark.parametrize(

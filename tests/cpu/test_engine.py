@@ -10,9 +10,18 @@ from emu.cpu.options import EngineOptions
 from emu.cpu.shadow import READ, WRITE
 from emu.cpu.traps import Trap, TrapKind
 from emu.image import SymbolError, load_image
+from tests.cpu import images
 from tests.cpu.images import engine_of, image_of
-from tests.cpu.lab import CODE, DATA
+from tests.cpu.lab import CODE, DATA, assemble
 from tests.image.elf_files import Name, Part, make_elf
+
+
+@pytest.fixture(params=images.TIERS, autouse=True)
+def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Every test here runs on both tiers."""
+    monkeypatch.setattr(images, "TIER", request.param)
+    return str(request.param)
+
 
 COPY = """
 copy: entry a1, 32
@@ -50,7 +59,7 @@ def test_stack_lies_in_free_data_ram() -> None:
     engine = engine_of(COPY)
     assert engine.stack.end == 0x3FD00000
     parts = [Part(CODE, b"\x36\x41\x00\x1d\xf0"), Part(0x3FCF0000, b"", "rw", 0x10000, ".bss")]
-    full = Engine(load_image(make_elf(parts, [Name("f", CODE, 5)])), EngineOptions(tier="stepper"))
+    full = Engine(load_image(make_elf(parts, [Name("f", CODE, 5)])), EngineOptions(tier=images.TIER))
     assert full.stack.end == 0x3FCF0000
     full.call("f")
 
@@ -157,7 +166,7 @@ def test_uninitialised_stack_of_an_earlier_call_counts_as_such() -> None:
     assert trap_of(engine, "g").kind == TrapKind.UNINITIALISED
 
 
-def test_contraction_option() -> None:
+def test_contraction_option(tier: str) -> None:
     """B015: one rounding gives 2**-46, two roundings give 0."""
     text = """
     f: entry a1, 32
@@ -170,16 +179,18 @@ def test_contraction_option() -> None:
     a, c = 0x3F800001, 0xBF800002
     fused = engine_of(text)
     assert fused.call("f", [a, c]).a2 == 0x28800000
-    assert fused.diagnostics.fused == {CODE + 9: 1}
+    if tier == "stepper":
+        assert fused.diagnostics.fused == {CODE + 9: 1}
     assert engine_of(text, fused="two-roundings").call("f", [a, c]).a2 == 0
 
 
-def test_readings_can_be_chosen() -> None:
+def test_readings_can_be_chosen(tier: str) -> None:
     text = "f: entry a1, 32\n wur.accx_0 a2\n wur.accx_1 a3\n rur.accx_1 a2\n retw"
     assert engine_of(text).call("f", [0, 0xFF]).a2 == 0xFF
     other = engine_of(text, readings={"rur_accx_1": "sign_extended"})
     assert other.call("f", [0, 0xFF]).a2 == 0xFFFFFFFF
-    assert "rur_accx_1" in other.diagnostics.contested
+    if tier == "stepper":
+        assert "rur_accx_1" in other.diagnostics.contested
 
 
 @pytest.mark.parametrize(
@@ -206,7 +217,7 @@ def test_fsr_is_tracked_only_when_it_is_read() -> None:
 
 def test_two_engines_do_not_share_memory() -> None:
     image = image_of("f: entry a1, 32\n l32i a2, a2, 0\n retw")
-    one, two = (Engine(image, EngineOptions(tier="stepper")) for _ in range(2))
+    one, two = (Engine(image, EngineOptions(tier=images.TIER)) for _ in range(2))
     one.memory.write(DATA, b"\x01\x00\x00\x00")
     assert one.call("f", [DATA]).a2 == 1
     assert two.call("f", [DATA]).a2 == 0
@@ -218,3 +229,24 @@ def test_reset_gives_the_state_of_a_chip() -> None:
     engine.reset()
     assert (engine.state.CPENABLE, engine.state.PSEXCM, engine.state.get_a(3)) == (0xFF, 1, 0)
     assert engine.state.read_pages == engine.memory.read_pages_address
+
+
+def test_flash_windows_are_mapped_in_blocks_and_read_only() -> None:
+    """As ESP-IDF lays an image out: code and constants in the cache windows, variables in RAM."""
+    text = "f: entry a1, 32\n l32i a4, a2, 0\n s32i a4, a3, 0\n mov.n a2, a4\n retw"
+    code, constants = 0x42000020, 0x3C020020
+    parts = [
+        Part(code, assemble(text, code).data),
+        Part(constants, b"\x2a\x00\x00\x00", "r", name=".rodata"),
+        Part(DATA, b"", "rw", 16, ".bss"),
+    ]
+    engine = Engine(load_image(make_elf(parts, [Name("f", code, 20)])), EngineOptions(tier=images.TIER))
+    assert engine.call("f", [constants, DATA]).a2 == 42
+    assert engine.memory.read(DATA, 4) == b"\x2a\x00\x00\x00"
+    assert engine.call("f", [0x3C02FFFC, DATA]).a2 == 0
+    assert trap_of(engine, "f", 0x3C030000, DATA).kind == TrapKind.UNMAPPED_LOAD
+    assert trap_of(engine, "f", 0x3C02FFFD, DATA).kind == TrapKind.UNMAPPED_LOAD
+    trap = trap_of(engine, "f", constants, constants + 4)
+    assert trap.kind == TrapKind.PROTECTION
+    assert "flash" in str(trap)
+    assert trap_of(engine, "f", constants, code).kind == TrapKind.PROTECTION
