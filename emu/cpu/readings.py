@@ -71,8 +71,9 @@ _TABLE = (
         "ee.vsl.32 with SAR = 0..31 when bits are lost.",
         "truncate",
         ("saturate",),
-        "The manual keeps the low 32 bits. At SAR = 32 a chip saturates (measured, followed), which the "
-        "manual does not say, so saturation at every count is possible.",
+        "The manual keeps the low 32 bits, and a published kernel that is compared with C on a chip "
+        "sign-extends 10-bit fields by vsl.32 and vsr.32 with 22, which works only so. Still open because at "
+        "SAR = 32 a chip saturates (measured, followed), which the manual does not say.",
         "0x12345678 << 4, 0x40000000 << 1, 0xBFFFFFFF << 1: low bits, or 0x7FFFFFFF / 0x80000000?",
     ),
     Reading(
@@ -282,7 +283,8 @@ _TABLE = (
         "Upper 24 bits that rur.accx_1 returns for a negative ACCX.",
         "zero_extended",
         ("sign_extended",),
-        "The manual returns bits 39..32 zero-extended.",
+        "The manual returns bits 39..32 zero-extended, and a published probe on a chip read 0x000000FF for "
+        "ACCX = -1.",
         "ACCX = -1, read rur.accx_1.",
     ),
     Reading(
