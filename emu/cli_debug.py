@@ -1,0 +1,195 @@
+"""``emu disasm``, ``emu trace``, ``emu run`` and ``emu lockstep``: options, and nothing slow to import."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+import rich_click as click
+
+from emu.cli_errors import guarded
+
+if TYPE_CHECKING:
+    from emu.cpu.engine import Engine
+    from emu.cpu.options import EngineOptions
+    from emu.debug.calls import Call
+    from emu.image import Image
+
+_FILE = click.Path(path_type=Path)
+_ARGS = """ARGS: numbers (12, -1, 0xff), f:1.5 (float), d:1.5 (double), l:1 (64 bits), &symbol; buffers, passed by
+pointer: zeros:64, s8:1,2,3 (also u8 s16 u16 s32 u32 f32 s64 u64 f64), @file.npy, @file (its bytes). name=ARG names a
+buffer, ARG:+3 misaligns it. ELF: a file, or - for the bundled reference image."""
+_AS_IS: dict[str, Any] = {"ignore_unknown_options": True}
+"""So that -1 is an argument of the call and not an option."""
+EXIT_TRAP = 4
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of every command that runs code."""
+    for option in reversed(
+        (
+            click.option(
+                "--dirty", type=int, help="Seed of random contents of registers; default: all zero."
+            ),
+            click.option(
+                "--budget",
+                type=click.IntRange(1),
+                default=100_000_000,
+                show_default=True,
+                help="Instructions.",
+            ),
+            click.option(
+                "--fused", type=click.Choice(["fused", "two-roundings"]), default="fused", show_default=True
+            ),
+            click.option(
+                "--bounds", is_flag=True, help="Trap on accesses outside of image, stack and buffers."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("elf", type=_FILE)
+@click.argument("what", nargs=-1, metavar="[SYMBOL|ADDR[..ADDR]]...")
+@click.option("--source", is_flag=True, help="Interleave the source lines.")
+@click.option("--root", type=_FILE, help="Folder that source files are relative to; default: this one.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@guarded
+def disasm(elf: Path, what: tuple[str, ...], source: bool, root: Path | None, as_json: bool) -> int:
+    """Disassemble an image: symbols, branch targets, literals and their values, source lines.
+
+    ELF: a file, or - for the bundled reference image. Without SYMBOL or ADDR all executable segments.
+    """
+    from emu.debug.listing import select
+    from emu.debug.listing_text import json_objects, text_lines
+
+    with _input_errors():
+        image = _load(elf)
+        spans = select(image, what)
+        if as_json:
+            lines: Iterator[str] = (json.dumps(entry) for entry in json_objects(image, spans))
+        else:
+            lines = text_lines(image, spans, source, root)
+        for line in lines:
+            click.echo(line)
+    return 0
+
+
+@click.command(context_settings=_AS_IS, epilog=_ARGS)
+@click.argument("elf", type=_FILE)
+@click.argument("symbol", metavar="SYMBOL|ADDR")
+@click.argument("args", nargs=-1)
+@click.option("--from", "first", metavar="SYMBOL|ADDR", help="Show nothing before the arrival there.")
+@click.option("--to", "last", metavar="SYMBOL|ADDR", help="Show nothing from the arrival there on.")
+@click.option("--skip", type=click.IntRange(0), default=0, help="Instructions not to show at first.")
+@click.option("--count", type=click.IntRange(0), help="Instructions to show at most.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("-o", "--out", type=_FILE, help="Write the trace to a file; the outcome goes to the terminal.")
+@engine_options
+@guarded
+def trace(elf: Path, symbol: str, args: tuple[str, ...], **options: Any) -> int:
+    """Call a function and print each instruction with the values it reads and changes."""
+    from emu.debug.arguments import parse_address
+    from emu.debug.trace import Selection, Trace
+
+    with _input_errors():
+        image = _load(elf)
+        engine, call = _prepare(image, symbol, args, options)
+        first, last = (parse_address(t, image) if t else None for t in (options["first"], options["last"]))
+        run = Trace(engine, call, Selection(first, last, options["skip"], options["count"]))
+    with _output(options["out"]) as out:
+        return _print_trace(run, options["as_json"], out)
+
+
+def _print_trace(run: Any, as_json: bool, out: TextIO) -> int:
+    from emu.debug import outcome, step_text
+
+    engine = run.engine
+    namer = outcome.place_namer(engine, run.started)
+    if not as_json:
+        click.echo(step_text.header(), file=out)
+    for step in run:
+        if as_json:
+            click.echo(json.dumps(step_text.json_object(step, engine.image, namer)), file=out)
+        else:
+            click.echo(step_text.text_line(step, engine.image, namer), file=out)
+    if as_json:
+        found = outcome.json_object(engine, run.started, run.result, run.trap)
+        click.echo(json.dumps(found | {"shown": run.shown}), file=out)
+    else:
+        click.echo(f"{run.shown:,} instructions shown")
+        for line in outcome.text_lines(engine, run.started, run.result, run.trap):
+            click.echo(line)
+    return EXIT_TRAP if run.trap is not None else 0
+
+
+def _load(elf: Path) -> Image:
+    from emu.image import load_image
+
+    if str(elf) == "-":
+        from emu.verify.reference import reference_elf
+
+        elf = reference_elf()
+    return load_image(elf)
+
+
+def _options(options: dict[str, Any], tier: str = "stepper", exceptions: str = "built-in") -> EngineOptions:
+    from emu.cpu.options import EngineOptions
+
+    return EngineOptions(
+        tier=cast(Any, tier),
+        fused=options["fused"],
+        bounds=options["bounds"],
+        exceptions=cast(Any, exceptions),
+    )
+
+
+def _prepare(
+    image: Image, symbol: str, args: tuple[str, ...], options: dict[str, Any], tier: str = "stepper"
+) -> tuple[Engine, Call]:
+    """An engine for the image, and the call that the command line describes."""
+    from emu.cpu.engine import Engine
+
+    return Engine(image, _options(options, tier)), _call(image, symbol, args, options)
+
+
+def _call(image: Image, symbol: str, args: tuple[str, ...], options: dict[str, Any]) -> Call:
+    from emu.debug.arguments import parse_address, parse_arguments
+    from emu.debug.calls import Call
+
+    function = (
+        image.symbols.function(symbol).address if symbol in image.symbols else parse_address(symbol, image)
+    )
+    return Call(function, parse_arguments(args, image), options["dirty"], options["budget"])
+
+
+@contextmanager
+def _input_errors() -> Iterator[None]:
+    """What is wrong with the user's input, told as such."""
+    from emu.cpu.calls import ArgumentError
+    from emu.cpu.traps import Trap, TrapKind
+    from emu.debug.errors import DebugInputError
+    from emu.verify.errors import UsageProblem
+
+    try:
+        yield
+    except (DebugInputError, ArgumentError) as error:
+        raise UsageProblem(str(error)) from None
+    except Trap as trap:
+        if trap.kind is not TrapKind.RETURN_MISMATCH:
+            raise
+        raise UsageProblem(str(trap)) from None
+
+
+@contextmanager
+def _output(path: Path | None) -> Iterator[TextIO]:
+    if path is None:
+        yield click.get_text_stream("stdout")
+        return
+    with path.open("w", encoding="utf-8") as file:
+        yield file

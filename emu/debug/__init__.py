@@ -1,0 +1,1 @@
+"""Looking into the engine: listings, traces, a GDB server, and two engines side by side."""
