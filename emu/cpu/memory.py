@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from emu.cpu.map import PAGE, PAGE_BITS, PAGES, describe
+from emu.cpu.map import NOWHERE, PAGE, PAGE_BITS, PAGES, describe
 from emu.cpu.shadow import BoundsFault, Shadow
 
 MASK32 = 0xFFFFFFFF
@@ -46,9 +46,8 @@ class MemoryFault(Exception):
 
     def sentence(self) -> str:
         """What was tried and why it was refused."""
-        what = (
-            f"{self.access} of {self.size} byte{'s' * (self.size > 1)} at {self.address:#010x} ({self.where})"
-        )
+        where = "" if self.where == NOWHERE else f" ({self.where})"
+        what = f"{self.access} of {self.size} byte{'s' * (self.size > 1)} at {self.address:#010x}{where}"
         if self.byte != self.address:
             what += f", from byte {self.byte:#010x} on"
         return f"{what}: {_WHY[self.kind]}"
@@ -278,7 +277,8 @@ class Memory:
         try:
             self.shadow.check(address, size, access == "store")
         except BoundsFault as fault:
-            where = describe(fault.address)
+            region = self.find(fault.address)
+            where = region.name if region else describe(fault.address)
             raise MemoryFault(fault.kind, access, address, size, fault.address, where) from None
 
     # --- access by the host ---------------------------------------------------------------------------

@@ -63,6 +63,10 @@ DEVICES = Area("devices", 0x60000000, 0xD1000, "")
 """Peripheral registers; accesses fault unless the board adds device regions there."""
 
 
+NOWHERE = "no memory"
+"""What :func:`describe` says where nothing is."""
+
+
 def area_of(address: int, size: int = 1) -> Area | None:
     """The memory area that holds all of ``address .. address + size - 1``, or None."""
     for area in AREAS:
@@ -78,4 +82,4 @@ def describe(address: int) -> str:
         return area.name
     if DEVICES.start <= address < DEVICES.end:
         return "device registers"
-    return "no memory"
+    return NOWHERE

@@ -9,6 +9,8 @@ import pytest
 from emu.image import Image, load_image
 from emu.toolchain import Toolchain
 
+GOLDEN = Path(__file__).parents[2] / "golden" / "firmware" / "esp32s3-bare.elf"
+
 C_SOURCE = """
 int twice(int x)
 {
@@ -77,3 +79,16 @@ def test_an_assembler_unit_and_no_unit_at_all(images: dict[str, Image]) -> None:
     bare = images["none"]
     assert bare.locate(bare.symbols.get("twice").address).file == ""
     assert "no debug information" in bare.lines.warning
+
+
+def test_every_address_of_the_reference_image_agrees_with_addr2line(toolchain: Toolchain) -> None:
+    image = load_image(GOLDEN)
+    addresses = [a for s in image.segments if "x" in s.perms for a in range(s.address, s.end)]
+    answers = toolchain.run("addr2line", ["-e", GOLDEN, *map(hex, addresses)]).splitlines()
+    for address, answer in zip(addresses, answers, strict=True):
+        place = image.locate(address)
+        theirs = answer.partition(" (")[0]
+        if place.file:
+            assert theirs.endswith(f"{place.file}:{place.line}"), hex(address)
+        else:
+            assert theirs.startswith("??"), hex(address)
