@@ -1,7 +1,8 @@
-"""The ``emu`` command: thin over the rooms, and quick to start because each subcommand imports its room only when run.
+"""The ``emu`` command: thin over the rooms, and quick to start because each subcommand imports its room only
+when run.
 
-Exit codes: 0 equal, 1 mismatch, 2 wrong use or wrong input, 3 link fault, 4 board fault (the code under test trapped),
-5 trouble of our own, 130 interrupted.
+Exit codes: 0 equal, 1 mismatch, 2 wrong use or wrong input, 3 link fault, 4 board fault (the code under test
+trapped), 5 trouble of our own, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ import rich_click as click
 _COMMANDS = {
     "verify": ("emu.cli_verify", "verify"),
     "kernels": ("emu.cli_tools", "kernels"),
-    "disasm": ("emu.cli_tools", "disasm"),
+    "disasm": ("emu.cli_debug", "disasm"),
+    "trace": ("emu.cli_debug", "trace"),
+    "run": ("emu.cli_debug", "run"),
+    "lockstep": ("emu.cli_debug", "lockstep"),
     "doctor": ("emu.cli_tools", "doctor"),
     "toolchain": ("emu.cli_tools", "toolchain"),
     "bench": ("emu.cli_tools", "bench"),

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import rich_click as click
+import click
+from click import Abort, ClickException
+from click.exceptions import Exit
 
 EXIT_USAGE, EXIT_TOOL, EXIT_INTERRUPTED = 2, 5, 130
 
@@ -23,7 +25,7 @@ def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
         context = click.get_current_context()
         try:
             code = command(*args, **kwargs) or 0
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except (ClickException, Exit, Abort):
             raise
         except KeyboardInterrupt:
             code = _say("interrupted", EXIT_INTERRUPTED)
@@ -63,6 +65,6 @@ def _unexpected(error: Exception) -> int:
     where = f"{Path(frame.filename).name}:{frame.lineno}"
     return _say(
         f"internal error at {where}: {type(error).__name__}: {error}\n"
-        "This is a fault of emu, not of your input. EMU_TRACEBACK=1 shows where it happened; please report it.",
+        "This is a fault of emu, not of your input; please report it. EMU_TRACEBACK=1 shows where it happened.",
         EXIT_TOOL,
     )

@@ -57,7 +57,9 @@ def toolchain(action: str) -> int:
 
 @click.command()
 @click.option("--elf", type=_FILE, help="Firmware image; default: the bundled reference image.")
-@click.option("--seconds", type=click.FloatRange(0.1), default=1.0, show_default=True, help="Per measurement.")
+@click.option(
+    "--seconds", type=click.FloatRange(0.1), default=1.0, show_default=True, help="Per measurement."
+)
 @click.option("--json", "json_file", type=_FILE, help="Write the figures as JSON.")
 @guarded
 def bench(elf: Path | None, seconds: float, json_file: Path | None) -> int:

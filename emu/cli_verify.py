@@ -37,7 +37,9 @@ _FILE = click.Path(path_type=Path)
     help="Trap on any access outside the buffers; default: on for one example in sixteen.",
 )
 @click.option("--budget", type=click.IntRange(1), default=50_000_000, help="Guest instructions per call.")
-@click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Worker processes; default: processors.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), default=None, help="Worker processes; default: processors."
+)
 @click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
 @click.option("--junit", "junit_file", type=_FILE, help="Write the report as JUnit XML.")
 @click.option("--out", type=_FILE, help="Folder for case files and partial results; default: emu-verify.")
@@ -46,7 +48,8 @@ _FILE = click.Path(path_type=Path)
 def verify(**options: Any) -> int:
     """Run kernels of a firmware image against their mirrors and compare every bit.
 
-    Exit code: 0 equal, 1 mismatch, 2 wrong use, 4 the firmware trapped, 5 trouble of our own, 130 interrupted.
+    Exit code: 0 equal, 1 mismatch, 2 wrong use, 4 the firmware trapped, 5 trouble of our own, 130
+    interrupted.
     """
     from emu.verify.command import VerifyRequest, run
 

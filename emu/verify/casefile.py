@@ -61,7 +61,7 @@ def decode(data: bytes, kernels: dict[str, Kernel], name: str = "case file") -> 
         raise UsageProblem(f"{name}: kernel {symbol!r} is not known; give its spec with --spec")
     try:
         case = _case(kernels[symbol], document)
-    except (KeyError, TypeError, ValueError, zlib.error) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, zlib.error) as error:
         raise UsageProblem(f"{name}: damaged: {type(error).__name__}: {error}") from error
     _check(kernels[symbol], case, name)
     return kernels[symbol], case
@@ -105,7 +105,7 @@ def _bytes(entry: dict[str, Any]) -> bytes:
     unpacker = zlib.decompressobj()
     raw = unpacker.decompress(base64.b64decode(entry["zlib"], validate=True), _LARGEST_ARRAY)
     if unpacker.unconsumed_tail:
-        raise ValueError("an array of more than 256 MB")
+        raise ValueError("an array that is too large")
     return raw
 
 
@@ -114,9 +114,8 @@ def _case(kernel: Kernel, document: dict[str, Any]) -> Case:
     for s in scalars(kernel):
         bits = int(document["scalars"][s.name]["bits"], 16)
         dtype = np.dtype(s.dtype)
-        values[s.name] = (
-            typed(s, bits) if dtype.kind != "f" else np.array(bits, f"u{dtype.itemsize}").view(dtype)[()]
-        )
+        unsigned = np.array(bits, f"u{dtype.itemsize}")
+        values[s.name] = unsigned.view(dtype)[()] if dtype.kind == "f" else typed(s, bits)
     arrays = {}
     for t in tensors(kernel):
         if t.role != "out":
@@ -140,6 +139,6 @@ def _check(kernel: Kernel, case: Case, name: str) -> None:
         want = prod(shape_of(kernel, t, case.dims))
         if t.role != "out" and case.arrays[t.name].size != want:
             raise UsageProblem(
-                f"{name}: array {t.name} has {case.arrays[t.name].size} elements, the spec of {kernel.symbol} gives "
-                f"it {want}; the spec has changed since the case was saved"
+                f"{name}: array {t.name} has {case.arrays[t.name].size} elements, the spec of {kernel.symbol} "
+                f"gives it {want}; the spec has changed since the case was saved"
             )

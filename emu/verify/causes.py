@@ -29,7 +29,9 @@ class Causes:
     def explain(self, kernel: Kernel, case: Case) -> list[str]:
         """Lines for the report; empty when no known cause was confirmed."""
         try:
-            return self._contraction(kernel, case) + self._outside(kernel, case) + self._misaligned(kernel, case)
+            return (
+                self._contraction(kernel, case) + self._outside(kernel, case) + self._misaligned(kernel, case)
+            )
         except ToolError:
             return []
 
@@ -46,8 +48,8 @@ class Causes:
         if not sites or check(kernel, case, self._reference, self._target(fused="two-roundings")).bad:
             return []
         return [
-            "contraction: the case agrees when multiply-adds round twice (--fused two-roundings); compile with "
-            "-ffp-contract=off. Fused instructions that it executes:",
+            "contraction: the case agrees when multiply-adds round twice (--fused two-roundings); compile "
+            "with -ffp-contract=off. Fused instructions that it executes:",
             *self._places(sites),
         ]
 

@@ -113,7 +113,9 @@ class _Image:
     @classmethod
     def open(cls, request: VerifyRequest) -> _Image:
         if request.target == "mirror":
-            return cls(None, "", ["the mirror was run against itself: this checks the specs, no firmware"], _nothing)
+            return cls(
+                None, "", ["the mirror was run against itself: this checks the specs, no firmware"], _nothing
+            )
         from emu.image import load_image
         from emu.verify.image_check import check_symbols
         from emu.verify.reference import reference_elf
@@ -127,7 +129,9 @@ def _nothing(kernels: list[Kernel]) -> None:
     """A mirror has every symbol."""
 
 
-def _campaign(request: VerifyRequest, kernels: dict[str, Kernel], image: _Image, console: Console) -> Campaign:
+def _campaign(
+    request: VerifyRequest, kernels: dict[str, Kernel], image: _Image, console: Console
+) -> Campaign:
     options = request.options(image.path)
     make = _runner_factory(options)
     if request.replay is not None:

@@ -35,7 +35,7 @@ class Source:
         self.rng = rng
         self.n = n
         self.columns = min(columns, n) if columns > 0 and n else max(n, 1)
-        self.neutral = family.dtype.type(neutral)
+        self.neutral = family.neutral(neutral)
         self.scale = scale
 
     @property
@@ -138,7 +138,8 @@ def ties(s: Source) -> Array:
         base[at] = largest
     low, high = s.family.specials.min(), s.family.specials.max()
     ok = (base >= low) & (base <= high)
-    return np.where(ok, base, s.neutral).astype(np.float32)
+    inside: Array = np.where(ok, base, s.neutral).astype(np.float32)
+    return inside
 
 
 def nonfinite(s: Source) -> Array:

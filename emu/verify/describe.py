@@ -17,6 +17,8 @@ from emu.verify.results import Failure
 from emu.verify.verdict import Verdict
 
 _SHOWN = 8
+_OBVIOUS = 1000
+"""Signed integers below this need no hexadecimal."""
 
 
 def failure_lines(kernel: Kernel, failure: Failure, selection: str = "") -> list[tuple[str, str]]:
@@ -128,6 +130,8 @@ def input_lines(kernel: Kernel, case: Case) -> list[str]:
 def _value(value: Any) -> str:
     array: Array = np.array(value)
     bits = int(array.view(f"u{array.itemsize}"))
+    if array.dtype.kind == "i" and abs(int(value)) < _OBVIOUS:
+        return decimal(bits, array.dtype.name)
     return f"{decimal(bits, array.dtype.name)} ({hexadecimal(bits, array.dtype.name)})"
 
 

@@ -44,7 +44,9 @@ def _check(name: str, look: Callable[[], str]) -> Check:
 
 
 def _python() -> str:
-    return f"{platform.python_version()} ({sys.executable}), {platform.machine()}, {os.cpu_count()} processors"
+    return (
+        f"{platform.python_version()} ({sys.executable}), {platform.machine()}, {os.cpu_count()} processors"
+    )
 
 
 def _packages() -> str:

@@ -16,7 +16,8 @@ import numpy as np
 from emu.verify.errors import UsageProblem
 
 Array = np.ndarray[Any, Any]
-_INTERVAL = re.compile(r"([\[(])\s*([^,]+),\s*([^,]+?)\s*([\])])")
+_NUMBER = r"\s*([-+]?(?:0x[0-9a-fA-F]+|[0-9.]+(?:e[-+]?[0-9]+)?))\s*"
+_INTERVAL = re.compile(rf"([\[(]){_NUMBER},{_NUMBER}([\])])")
 
 
 class Family(ABC):
@@ -24,6 +25,8 @@ class Family(ABC):
 
     dtype: np.dtype[Any]
     specials: Array
+    low: Any
+    high: Any
 
     @abstractmethod
     def wide(self, rng: np.random.Generator, n: int) -> Array:
@@ -40,6 +43,13 @@ class Family(ABC):
     def ramp(self, rng: np.random.Generator, n: int) -> Array:
         """Values that differ from position to position: a wrong index or stride cannot hide."""
         return self.wide(rng, n)
+
+    def neutral(self, wanted: int) -> Any:
+        """The element that contributes nothing: ``wanted``, or the simplest value when it is outside."""
+        for value in (wanted, 0, 1, -1):
+            if self.low <= value <= self.high:
+                return self.dtype.type(value)
+        return self.dtype.type(self.low)
 
     def nonfinite(self) -> Array:
         """NaN and infinities of the family; empty for integers and finite families."""
@@ -100,7 +110,8 @@ class Codes(Integers):
     def ends(self, rng: np.random.Generator, high: Array) -> Array:
         """Values near one end or the other."""
         up, down = rng.choice(np.array([0xAA, 0x77], np.uint8)), rng.choice(np.array([0x00, 0x99], np.uint8))
-        return np.where(high, up, down)
+        chosen: Array = np.where(high, up, down)
+        return chosen
 
 
 class Table(Family):
@@ -109,6 +120,7 @@ class Table(Family):
     def __init__(self, dtype: str) -> None:
         self.dtype = np.dtype(dtype)
         self.specials = np.zeros(1, dtype)
+        self.low = self.high = 0
 
     def wide(self, rng: np.random.Generator, n: int) -> Array:
         """Uniform over the range."""
@@ -165,7 +177,7 @@ def _build(name: str, dtype: str) -> Family:
             return Floats(dtype, float(low), float(high), low_open=left == "(", high_open=right == ")")
     elif kind in "iu" and interval:
         left, low, high, right = interval.groups()
-        return Integers(dtype, int(low) + (left == "("), int(high) - (right == ")"))
+        return Integers(dtype, int(low, 0) + (left == "("), int(high, 0) - (right == ")"))
     elif kind in "iu" and name in ("any", "bits", "finite"):
         return Integers(dtype)
     known = sorted(

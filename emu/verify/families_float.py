@@ -9,13 +9,15 @@ from emu.verify.families import Array, Family
 _F = np.float32
 
 # Where kernels change their behaviour: ends of the format, ties of rne, ends of exp, GELU and the quantizers.
-_POINTS = """0 0x1p-149 0x1p-127 0x1p-126 0x1.fffffep127 0x1p-101 0x1p-100 1e-6 1e-5 0.007874016
-    0.25 0.49999997 0.5 0.70710678 1 1.4142135 1.5 2.5 3 6 63.5 85.25 87 88 104 126.5 127 127.49 127.5 128
-    128.5 255 1e4 65535 0x1p22 4194304.5 0x1p23 0x1p24 16777217 0x1p31 0x1p32 1e30""".split()
+_POINTS = """
+0 0x1p-149 0x1p-127 0x1p-126 0x1.fffffep127 0x1p-101 0x1p-100 1e-6 1e-5 0.007874016
+0.25 0.49999997 0.5 0.70710678 1 1.4142135 1.5 2.5 3 6 63.5 85.25 87 88 104 126.5 127 127.49 127.5 128
+128.5 255 1e4 65535 0x1p22 4194304.5 0x1p23 0x1p24 16777217 0x1p31 0x1p32 1e30
+"""
 
 
 def _points() -> list[float]:
-    return [float.fromhex(p) if "x" in p else float(p) for p in _POINTS]
+    return [float.fromhex(p) if "x" in p else float(p) for p in _POINTS.split()]
 
 
 def with_neighbours(points: Array) -> Array:

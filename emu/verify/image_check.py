@@ -26,6 +26,6 @@ def check_symbols(image: Image, kernels: Sequence[Kernel]) -> None:
     if missing:
         raise UsageProblem(
             f"{image.name} has no function {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''} "
-            f"({len(missing)} of {len(kernels)} kernels are missing); choose kernels with --kernel, or describe "
-            "your own with --spec"
+            f"({len(missing)} of {len(kernels)} kernels are missing); choose kernels with --kernel, or "
+            "describe your own with --spec"
         )

@@ -1,9 +1,10 @@
 """Functions of a firmware image on the CPU engine, as a target.
 
-Every call starts from the same machine: the image's own data as loaded, and registers, accumulators and stack dirtied
-from the case's seed (all zero for seed 0). Some cases call the function twice in a row without restoring the image's
-data, so that state kept between calls shows; some run under the byte-exact permission map, so that a read outside the
-buffers traps even when its value does not matter. Which ones follows from the seed alone: replays are exact.
+Every call starts from the same machine: the image's own data as loaded, and registers, accumulators and stack
+dirtied from the case's seed (all zero for seed 0). Some cases call the function twice in a row without
+restoring the image's data, so that state kept between calls shows; some run under the byte-exact permission
+map, so that a read outside the buffers traps even when its value does not matter. Which ones follows from the
+seed alone: replays are exact.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from emu.verify.layout import Layout
 from emu.verify.options import Options
 from emu.verify.target import ARENA_BYTES, CallResult
 
-_STACK_DIRT = np.frombuffer(np.random.Generator(np.random.Philox(key=[0x737461636B, 0])).bytes(1 << 19), np.uint8)
+_STACK_DIRT = np.frombuffer(
+    np.random.Generator(np.random.Philox(key=[0x737461636B, 0])).bytes(1 << 19), np.uint8
+)
 BOUNDS_ONE_IN = 16
 TWICE_ONE_IN = 8
 
@@ -61,7 +64,9 @@ class _Machine:
 
 
 class ImageTarget:
-    """Runs kernels of one image. ``options.bounds``: permission map always (True), never, or for some cases (None)."""
+    """Runs kernels of one image. ``options.bounds``: permission map always (True), never, or for some cases
+    (None).
+    """
 
     name = "image"
 
@@ -112,7 +117,9 @@ class ImageTarget:
         finally:
             if engine.options.bounds:
                 engine.memory.shadow.deny(engine.arena.start, layout.used)
-        return CallResult(layout.outputs(), _returned(kernel, out.a2, out.a3), out.instructions, layout.damage())
+        return CallResult(
+            layout.outputs(), _returned(kernel, out.a2, out.a3), out.instructions, layout.damage()
+        )
 
     def _dirty_stack(self, machine: _Machine, case: Case) -> None:
         size = machine.stack.size

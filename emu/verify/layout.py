@@ -66,7 +66,7 @@ def _pattern(size: int) -> Array:
 
 
 def place(kernel: Kernel, case: Case) -> tuple[list[Slot], int]:
-    """Slots of all tensors, in an order and with gaps that depend on the case, and the bytes used in total."""
+    """Slots of all tensors, with gaps that depend on the case, and the bytes used in total."""
     slots = []
     position = LEAD
     for i, tensor in enumerate(tensors(kernel)):

@@ -39,7 +39,8 @@ def _places(unequal: Array, grid: Array | None) -> str:
 
 def _rows_and_columns(grid: Array) -> str:
     rows, columns = grid.shape
-    bad_rows, bad_columns = grid.any(axis=1), grid.any(axis=0)
+    bad_rows: Array = np.asarray(grid.any(axis=1))
+    bad_columns: Array = np.asarray(grid.any(axis=0))
     if columns > 1 and grid[bad_rows].all() and not bad_rows.all():
         return f"whole rows: {_ranges(bad_rows)} of {rows}"
     if grid[:, bad_columns].all() and not bad_columns.all():
@@ -66,12 +67,20 @@ def _along(line: Array) -> str:
     steps = np.unique(np.diff(where))
     if steps.size == 1 and where.size > 2:
         return f"every {int(steps[0])}th element from {first}"
-    for modulus in (2, 4, 8, 16, 32, 64):
+    return _lanes(where, n)
+
+
+def _lanes(where: Array, n: int) -> str:
+    """The sparsest modulus whose lanes explain all places, if any does."""
+    best = ""
+    density = 0.26
+    for modulus in (4, 8, 16, 32, 64):
         lanes = np.unique(where % modulus)
-        if n > modulus and lanes.size <= max(modulus // 4, 1) and where.size > lanes.size:
+        if modulus < n and lanes.size < where.size and lanes.size / modulus < density:
+            density = lanes.size / modulus
             which = ", ".join(map(str, lanes.tolist()))
-            return f"only indices with index mod {modulus} = {which} ({where.size} of {n})"
-    return ""
+            best = f"only indices with index mod {modulus} = {which} ({where.size} of {n})"
+    return best
 
 
 def _values(unequal: Array, expected: Array, actual: Array) -> str:

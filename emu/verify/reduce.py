@@ -40,7 +40,7 @@ def with_dims(kernel: Kernel, case: Case, drawn: Mapping[str, int], window: Wind
 def _crop(kernel: Kernel, tensor: Tensor, case: Case, dims: Mapping[str, int], window: Window) -> Array:
     old, new = shape_of(kernel, tensor, case.dims), shape_of(kernel, tensor, dims)
     values = family(tensor.values, tensor.dtype)
-    out = np.full(new, tensor.neutral, values.dtype)
+    out = np.full(new, values.neutral(tensor.neutral), values.dtype)
     starts = [
         min(window.get(entry, 0) if isinstance(entry, str) else 0, max(o - n, 0))
         for entry, o, n in zip(tensor.shape, old, new, strict=True)
@@ -118,6 +118,11 @@ def free_tensors(kernel: Kernel, case: Case) -> dict[str, bool]:
     return found
 
 
+def neutral_of(tensor: Tensor) -> Any:
+    """The tensor's neutral element; the family's simplest where the spec's own is outside of it."""
+    return family(tensor.values, tensor.dtype).neutral(tensor.neutral)
+
+
 def _raw(array: Array) -> Array:
     return array.view(np.uint8)
 
@@ -125,7 +130,7 @@ def _raw(array: Array) -> Array:
 def _filled_neutral(kernel: Kernel, case: Case, index: int, content: int) -> Array:
     """What the fill alone makes of an all-neutral tensor."""
     tensor = tensors(kernel)[index]
-    array = np.full_like(case.arrays[tensor.name], tensor.neutral)
+    array = np.full_like(case.arrays[tensor.name], neutral_of(tensor))
     refill(kernel, tensor, case.dims, array, content, index)
     return array
 
@@ -133,7 +138,7 @@ def _filled_neutral(kernel: Kernel, case: Case, index: int, content: int) -> Arr
 def _neutral_mask(tensor: Tensor, array: Array) -> Array:
     """Which elements are neutral, by bits: -0 is not."""
     unsigned = f"u{array.itemsize}"
-    neutral = np.array(tensor.neutral).astype(array.dtype).view(unsigned)
+    neutral = np.array(neutral_of(tensor)).view(unsigned)
     mask: Array = array.view(unsigned) == neutral
     return mask
 

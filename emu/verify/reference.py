@@ -11,7 +11,7 @@ NAME = "esp32s3-bare.elf"
 
 
 def reference_elf() -> Path:
-    """Path of the reference image: ``emu/golden`` is a link to ``golden`` in a checkout, a copy in a package."""
+    """Path of the reference image: ``emu/golden`` is a link in a checkout, a copy in a package."""
     path = Path(str(resources.files("emu") / "golden" / "firmware" / NAME))
     if not path.is_file():
         raise UsageProblem(

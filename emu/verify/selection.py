@@ -25,12 +25,14 @@ def known_kernels(spec: Path | None) -> dict[str, Kernel]:
 
 
 def choose(kernels: Mapping[str, Kernel], names: Sequence[str]) -> list[Kernel]:
-    """Kernels that match any of ``names`` (all when empty). Raises UsageProblem for a name that matches none."""
+    """Kernels that match any of ``names``, all when empty. Raises UsageProblem for one that matches none."""
     if not names:
         return list(kernels.values())
     for name in names:
         if not any(fnmatchcase(symbol, name) for symbol in kernels):
-            raise UsageProblem(f"no kernel is called {name!r}{similar(name, kernels)}; 'emu kernels' lists them")
+            raise UsageProblem(
+                f"no kernel is called {name!r}{similar(name, kernels)}; 'emu kernels' lists them"
+            )
     return [k for s, k in kernels.items() if any(fnmatchcase(s, name) for name in names)]
 
 

@@ -18,7 +18,7 @@ from emu.verify.case import Case, refill
 from emu.verify.check import Outcome
 from emu.verify.contents import kinds_for
 from emu.verify.errors import ToolError, UsageProblem
-from emu.verify.families import family
+from emu.verify.families import Array, family
 from emu.verify.shapes import tensors
 
 Runner = Callable[[Case], Outcome]
@@ -124,14 +124,14 @@ class Shrinker:
     def _neutralise_blocks(self, name: str, block: int, again: bool) -> bool:
         changed = False
         live = reduce.nonneutral(self.kernel, self.case, name)
-        neutral = next(t.neutral for t in tensors(self.kernel) if t.name == name)
+        neutral = next(reduce.neutral_of(t) for t in tensors(self.kernel) if t.name == name)
         for first in range(0, live.size, block):
             array = self.case.arrays[name].copy()
             array[live[first : first + block]] = neutral
             changed |= self._edit(name, array, again)
         return changed
 
-    def _edit(self, name: str, array: np.ndarray, again: bool) -> bool:  # type: ignore[type-arg]
+    def _edit(self, name: str, array: Array, again: bool) -> bool:
         if again:
             index = next(i for i, t in enumerate(tensors(self.kernel)) if t.name == name)
             refill(self.kernel, tensors(self.kernel)[index], self.case.dims, array, self.case.content, index)

@@ -62,9 +62,11 @@ def validate(kernels: Mapping[str, Kernel]) -> None:
     """Check every spec. Raises UsageProblem that names kernel, parameter and what is wrong."""
     for kernel in kernels.values():
         _check_names(kernel)
-        _check_dims(kernel)
         for tensor in tensors(kernel):
             _check_tensor(kernel, tensor)
+        _check_dims(kernel)
+        for tensor in tensors(kernel):
+            _check_size(kernel, tensor)
         for scalar in scalars(kernel):
             _check_scalar(kernel, scalar)
         _check_returns(kernel)
@@ -116,6 +118,10 @@ def _check_tensor(kernel: Kernel, tensor: Tensor) -> None:
             family(tensor.values, tensor.dtype)
         except UsageProblem as error:
             raise _complain(kernel, f"{what}: {error}") from error
+
+
+def _check_size(kernel: Kernel, tensor: Tensor) -> None:
+    what = f"tensor {tensor.name}"
     largest = prod(shape_of(kernel, tensor, all_dims(kernel, {d.name: d.low for d in kernel.dims})))
     if largest * np.dtype(tensor.dtype).itemsize > 1 << 22:
         raise _complain(kernel, f"{what}: even the smallest sizes give {largest:,} elements, more than fit")
