@@ -28,8 +28,25 @@ RESET_VALUES = {
 the core header; CPENABLE reads 0xFF and FFT_BIT_WIDTH acts as 8 at program start on measured chips (PIE
 facts, section 2 and contested item 14); PRID is that of core 0."""
 
-CALL_VALUES = {"PSINTLEVEL": 0, "PSEXCM": 0, "PSUM": 1, "PSWOE": 1, "PSCALLINC": 2}
-"""PS as start-up code leaves it for C code of the windowed ABI, in a call8."""
+CALL_VALUES = {
+    "PSINTLEVEL": 0,
+    "PSEXCM": 0,
+    "PSUM": 1,
+    "PSWOE": 1,
+    "PSCALLINC": 2,
+    "PSOWB": 0,
+    "WindowBase": 0,
+    "WindowStart": 1,
+    "LCOUNT": 0,
+    "CPENABLE": 0xFF,
+    "RoundMode": 0,
+    "InvalidEnable": 0,
+    "DivZeroEnable": 0,
+    "OverflowEnable": 0,
+    "UnderflowEnable": 0,
+    "InexactEnable": 0,
+}
+"""What start-up code leaves for C code of the windowed ABI, just after a call8."""
 
 _KEPT_BY_DIRTY = frozenset(
     (
@@ -58,13 +75,9 @@ def reset(state: CpuState) -> None:
 
 
 def prepare_call(state: CpuState) -> None:
-    """PS, window and loop states as a C function of the windowed ABI may expect them."""
+    """Control states as a C function of the windowed ABI may expect them, whatever ran before."""
     for name, value in CALL_VALUES.items():
-        state.set(name, value)
-    state.PSOWB = 0
-    state.WindowBase = 0
-    state.WindowStart = 1
-    state.LCOUNT = 0
+        setattr(state, name, value)
 
 
 def copy(state: CpuState) -> CpuState:

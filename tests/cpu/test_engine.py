@@ -250,3 +250,24 @@ def test_flash_windows_are_mapped_in_blocks_and_read_only() -> None:
     assert trap.kind == TrapKind.PROTECTION
     assert "flash" in str(trap)
     assert trap_of(engine, "f", constants, code).kind == TrapKind.PROTECTION
+
+
+@pytest.mark.parametrize("spoil", ["wsr.cpenable a3", "wsr.lcount a3", "wur.fcr a4", "wsr.windowstart a4"])
+def test_a_call_does_not_inherit_control_registers(spoil: str) -> None:
+    """What one call did to CPENABLE, FCR, loops or windows must not change the next one's result."""
+    text = f"""
+    f: entry a1, 32
+       wfr f0, a2
+       add.s f0, f0, f0
+       rfr a2, f0
+       retw
+       .align 4
+    g: entry a1, 32
+       movi a3, 0
+       movi a4, 3
+       {spoil}
+       l32i a2, a3, 0
+    """
+    engine = engine_of(text)
+    assert trap_of(engine, "g").kind == TrapKind.UNMAPPED_LOAD
+    assert engine.call("f", [np.float32(1 + 2**-23)]).f32 == np.float32(2 + 2**-22)
