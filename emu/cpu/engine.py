@@ -162,9 +162,9 @@ class Engine:
         """Check the calling convention of a call that has returned; its results. Raises Trap."""
         returns.check(self.state, entered.frame, self.traps, entered.address)
         state = self.state
-        words = state.ar[10:14]  # the caller's a10..a13: its window is at 0 again
+        a2, a3, a4, a5 = state.ar[10:14]  # the caller's a10..a13: its window is at 0 again
         executed = state.instructions - entered.instructions
-        return CallResult(*words, instructions=executed, diagnostics=self.diagnostics)
+        return CallResult(a2, a3, a4, a5, executed, self.diagnostics)
 
     def _enter(self, address: int, in_registers: list[int], on_stack: list[int]) -> returns.Frame:
         """The machine as just after a call8 to ``address`` in a caller whose frame is the only one."""
