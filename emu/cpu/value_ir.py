@@ -31,10 +31,11 @@ class IrBits(Bits):
 
     `folded` is set for constants. `zeros` is a mask of the bits known to be 0 in every lane. `_seen` maps
     a lane width to the LLVM name of these bits in that shape, shared by all views of the value.
-    `_float` is the result of a float operation before its NaN was made canonical.
+    `_float` is a float that arithmetic may use for it: the same bits where `_is_exact`, else the result of an
+    operation before its NaN was made canonical.
     """
 
-    __slots__ = ("_float", "_seen", "count", "em", "folded", "lane", "zeros")
+    __slots__ = ("_float", "_is_exact", "_seen", "count", "em", "folded", "lane", "zeros")
 
     def __init__(self, em: Emitter, lane: int, count: int, seen: dict[int, str], zeros: int = 0) -> None:
         self.em = em
@@ -44,6 +45,7 @@ class IrBits(Bits):
         self.zeros = zeros
         self.folded: IntBits | None = None
         self._float: str | None = None
+        self._is_exact = False
 
     # --- making values ------------------------------------------------------------------------------
     @classmethod
@@ -57,6 +59,13 @@ class IrBits(Bits):
         lane = value.lane
         made = cls(em, lane, value.count, {lane: constant(lane, value.lanes)}, _zeros_of(value))
         made.folded = value
+        return made
+
+    @classmethod
+    def of_float(cls, em: Emitter, name: str, lane: int = 32) -> IrBits:
+        """A scalar that LLVM knows as the float `name`."""
+        made = cls(em, lane, 1, {})
+        made._float, made._is_exact = name, True
         return made
 
     def _scalar(self, lane: int, value: int) -> IrBits:
@@ -99,10 +108,23 @@ class IrBits(Bits):
         """LLVM name in this shape, made by a bitcast where this shape is new."""
         name = self._seen.get(self.lane)
         if name is None:
+            if not self._seen:
+                return self._bits_of_float()
             lane, other = next(iter(self._seen.items()))
             source = type_name(lane, self.width // lane)
             name = self._seen[self.lane] = self.em.value(f"bitcast {source} {other} to {self.type}")
         return name
+
+    def _bits_of_float(self) -> str:
+        name = self.em.value(f"bitcast {_FLOATS[self.lane]} {self._float} to i{self.lane}")
+        self._seen[self.lane] = name
+        return name
+
+    def float_name(self) -> str:
+        """LLVM name of a float with exactly these bits."""
+        if not self._is_exact:
+            return self.em.value(f"bitcast {self.typed} to {_FLOATS[self.lane]}")
+        return cast(str, self._float)
 
     @property
     def typed(self) -> str:
@@ -134,6 +156,8 @@ class IrBits(Bits):
             raise ValueError(f"{self.width} bits do not split into lanes of {lane}")
         if self.folded is not None:
             return IrBits.constant(self.em, self.folded.split(lane))
+        if not self._seen:
+            self._bits_of_float()
         return IrBits(self.em, lane, self.width // lane, self._seen)
 
     def get(self, index: int) -> IrBits:
@@ -472,6 +496,7 @@ class IrBits(Bits):
             raise ValueError(f"float operation on {self.count} x {self.lane} bits")
         if self._float is None:
             self._float = self.em.value(f"bitcast {self.typed} to {_FLOATS[self.lane]}")
+            self._is_exact = True
         return self._float
 
     def _canonical(self, text: str, lane: int) -> IrBits:

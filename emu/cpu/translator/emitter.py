@@ -1,10 +1,18 @@
 """Text of one LLVM function under construction.
 
-Instruction semantics produce thousands of small operations; writing them as text at once is several times faster than
-building an object for each and printing it afterwards.
+Instruction semantics produce thousands of small operations; writing them as text at once is several times
+faster than building an object for each and printing it afterwards.
 """
 
 from __future__ import annotations
+
+from typing import Protocol
+
+
+class Line(Protocol):
+    """A line of text, or something that turns into one when the function is printed."""
+
+    def __str__(self) -> str: ...
 
 
 class Block:
@@ -14,7 +22,7 @@ class Block:
 
     def __init__(self, label: str) -> None:
         self.label = label
-        self.lines: list[str] = []
+        self.lines: list[Line] = []
         self.is_closed = False
 
 
@@ -42,7 +50,12 @@ class Emitter:
         self._lines.append(f"{name} = {text}")
         return name
 
-    def line(self, text: str) -> None:
+    def fresh(self) -> str:
+        """A name that no value has."""
+        self._values += 1
+        return f"%v{self._values}"
+
+    def line(self, text: Line) -> None:
         """Append a line that defines nothing."""
         self._lines.append(text)
 
@@ -66,7 +79,7 @@ class Emitter:
         self.current = block
         self._lines = block.lines
 
-    def close(self, terminator: str) -> None:
+    def close(self, terminator: Line) -> None:
         """End the current block; a second terminator is a fault of the caller."""
         if self.current.is_closed:
             raise AssertionError(f"block {self.current.label} has two terminators")
@@ -86,7 +99,7 @@ class Emitter:
         lines = [f"define {self.signature} {{"]
         for block in self.blocks:
             lines.append(f"{block.label}:")
-            lines.extend(block.lines)
+            lines.extend(map(str, block.lines))
         lines.append("}")
         return "\n".join(lines)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -39,8 +40,15 @@ def _machine(effort: str) -> Any:
     )
 
 
+@cache
+def module_header() -> str:
+    """Data layout and triple of this machine, for the top of a module."""
+    machine = _machine(HOT)
+    return f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"'
+
+
 def optimise(text: str, effort: str) -> Any:
-    """An optimised LLVM module. Raises RuntimeError for text that LLVM refuses (a fault of the translator)."""
+    """An optimised LLVM module. Raises RuntimeError for text that LLVM refuses: a fault of the translator."""
     module = llvm.parse_assembly(text)
     machine = _machine(effort)
     options = llvm.create_pipeline_tuning_options(speed_level=2 if effort == HOT else 1)
@@ -67,11 +75,17 @@ class Loader:
 
     def load(self, code: bytes, symbol: str) -> int:
         """Address of `symbol` of an object. Raises RuntimeError when the object does not link."""
-        builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(symbol)
+        return self.load_all(code, (symbol,))[symbol]
+
+    def load_all(self, code: bytes, symbols: Sequence[str]) -> dict[str, int]:
+        """Addresses of several symbols of an object; the first one's is the object's name in :meth:`forget`."""
+        builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+        for symbol in symbols:
+            builder.export_symbol(symbol)
         library = builder.link(self._jit, next(self._names))
-        address: int = library[symbol]
-        self._libraries[address] = library
-        return address
+        addresses: dict[str, int] = {symbol: library[symbol] for symbol in symbols}
+        self._libraries[addresses[symbols[0]]] = library
+        return addresses
 
     def forget(self, address: int) -> None:
         """Unload the object that `load` put at `address`; it must not be running."""

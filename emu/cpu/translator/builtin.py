@@ -1,0 +1,203 @@
+"""Native helpers that units call: window spill and fill, and the loop that runs units one after the other.
+
+Spill and fill do what :mod:`emu.cpu.windows` does, or nothing at all: they give 1 when an access cannot be made
+directly, and the stepper does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from emu.cpu.state import OFFSETS, ExitReason
+from emu.cpu.translator import access
+from emu.cpu.translator.calls import look_up
+from emu.cpu.translator.emitter import Emitter
+from emu.cpu.translator.frame import GUEST, METADATA, STATE
+from emu.cpu.translator.native import module_header
+from emu.cpu.value_ir import IrBits, scalar
+
+NAMES = ("spill", "fill", "run", "finish")
+
+
+def module() -> str:
+    """LLVM text of all helpers."""
+    functions = [_spill(), _fill(), _run(), _finish()]
+    bodies = "\n".join(function.em.text() for function in functions)
+    declarations = set().union(*(function.em.declarations for function in functions))
+    return "\n".join([module_header(), bodies, *sorted(declarations), METADATA])
+
+
+class Helper:
+    """A function ``i32 (ptr %s, i32 %n)`` under construction; stands in for a Frame."""
+
+    def __init__(self, name: str) -> None:
+        self.em = Emitter(f"i32 @{name}(ptr noalias nonnull %s, i32 %n) nounwind")
+        self.exact_pc = 0
+
+    def open_tables(self) -> None:
+        """The page tables' addresses, as access.py wants them."""
+        for table in (access.READ, access.WRITE):
+            self.em.line(f"%{table}.p = getelementptr i8, ptr %s, i64 {OFFSETS[table]}")
+            self.em.line(f"%{table} = load ptr, ptr %{table}.p{STATE}")
+
+    def exit_unless(self, condition: str, pc: str, reason: int) -> None:
+        """Give 1 unless the i1 holds."""
+        after, out = self.em.new_block("ok"), self.em.new_block("fault")
+        self.em.fork(condition, after, out)
+        self.em.enter(out)
+        self.em.close("ret i32 1")
+        self.em.enter(after)
+
+    def state(self, name: str) -> IrBits:
+        """A 32-bit field."""
+        at = self.em.value(f"getelementptr i8, ptr %s, i64 {OFFSETS[name]}")
+        return IrBits.of(self.em, 32, 1, self.em.value(f"load i32, ptr {at}{STATE}"))
+
+    def load_state(self, name: str, kind: str) -> str:
+        """As Frame.load_state."""
+        at = self.em.value(f"getelementptr i8, ptr %s, i64 {OFFSETS[name]}")
+        return self.em.value(f"load {kind}, ptr {at}{STATE}")
+
+    def set_state(self, name: str, value: IrBits) -> None:
+        """Set a 32-bit field."""
+        at = self.em.value(f"getelementptr i8, ptr %s, i64 {OFFSETS[name]}")
+        self.em.line(f"store {value.typed}, ptr {at}{STATE}")
+
+    def register(self, place: IrBits) -> str:
+        """Address of physical register ``place`` modulo 64."""
+        offset = ((place & 63).shl(2) + OFFSETS["ar"]).zext(64)
+        return self.em.value(f"getelementptr i8, ptr %s, i64 {offset.name}")
+
+    def read(self, place: IrBits) -> IrBits:
+        """A physical register."""
+        return IrBits.of(self.em, 32, 1, self.em.value(f"load i32, ptr {self.register(place)}{STATE}"))
+
+    def write(self, place: IrBits, value: IrBits) -> None:
+        """Set a physical register."""
+        self.em.line(f"store {value.typed}, ptr {self.register(place)}{STATE}")
+
+    def load(self, address: IrBits) -> IrBits:
+        """A word of guest memory."""
+        return access.load(self, 32, address)
+
+    def pointer(self, table: str, address: IrBits) -> str:
+        """Host address of a word of guest memory, checked."""
+        return access.host_pointer(self, table, 4, address)
+
+    def give(self, value: int) -> None:
+        """Return."""
+        self.em.close(f"ret i32 {value}")
+
+
+def _rotated(helper: Helper, base: IrBits) -> IrBits:
+    starts = helper.state("WindowStart")
+    return (starts | starts.shl(16)).lshr(base)
+
+
+def _spill() -> Helper:
+    """Save every frame in the panes 1..n, nearest first."""
+    helper = Helper("spill")
+    em = helper.em
+    helper.open_tables()
+    head, work, done = em.new_block("head"), em.new_block("work"), em.new_block("done")
+    em.jump(head)
+    em.enter(head)
+    base = helper.state("WindowBase")
+    n = IrBits.of(em, 32, 1, "%n", 0xFFFFFFE0)
+    occupied = _rotated(helper, base) & (scalar(em, 32, 2).shl(n) - 2)
+    em.fork(occupied.eq(0).name, done, work)
+    em.enter(done)
+    helper.give(0)
+    em.enter(work)
+    lowest = occupied & (scalar(em, 32, 0) - occupied)
+    frame = (base + (scalar(em, 32, 31) - lowest.clz())) & 15
+    starts = _rotated(helper, frame)
+    cases = [em.new_block(f"panes{step}_") for step in (1, 2, 3)]
+    _choose(em, [starts.bits(1, 1), starts.bits(2, 2)], cases)
+    for step, block in enumerate(cases, 1):
+        em.enter(block)
+        _spill_frame(helper, frame.shl(2), step)
+        kept = helper.state("WindowStart") & ~scalar(em, 32, 1).shl(frame)
+        helper.set_state("WindowStart", kept)
+        em.jump(head)
+    return helper
+
+
+def _choose(em: Emitter, tests: Sequence[IrBits], blocks: Sequence[object]) -> None:
+    """Go to the block of the first test that holds, else to the last block."""
+    for test, block in zip(tests, blocks, strict=False):
+        rest = em.new_block("else")
+        em.fork(test.name, block, rest)  # type: ignore[arg-type]
+        em.enter(rest)
+    em.jump(blocks[-1])  # type: ignore[arg-type]
+
+
+def _spill_frame(helper: Helper, base: IrBits, step: int) -> None:
+    """All accesses are checked before the first store: a helper does everything or nothing."""
+    save = helper.read(base + (4 * step + 1)) - 16
+    places = [helper.pointer(access.WRITE, save + 4 * i) for i in range(4)]
+    registers = [helper.read(base + i) for i in range(4 * step)]
+    if step > 1:
+        above = helper.read(base + 1) - 12
+        source = helper.pointer(access.READ, above)
+        # The first store comes before this load; where they overlap the stepper does it.
+        helper.exit_unless((above - save + 3).uge(7).name, "0", 0)
+        extra = IrBits.of(helper.em, 32, 1, helper.em.value(f"load i32, ptr {source}, align 1{GUEST}"))
+        below = extra - 16 * step
+        places += [helper.pointer(access.WRITE, below + 4 * i) for i in range(4 * step - 4)]
+        helper.write(base, extra)
+    for place, register in zip(places, registers, strict=True):
+        helper.em.line(f"store {register.typed}, ptr {place}, align 1{GUEST}")
+
+
+def _fill() -> Helper:
+    """Load the caller's frame, n panes below the current one."""
+    helper = Helper("fill")
+    em = helper.em
+    helper.open_tables()
+    n = IrBits.of(em, 32, 1, "%n")
+    frame = (helper.state("WindowBase") - n) & 15
+    cases = [em.new_block(f"panes{step}_") for step in (1, 2, 3)]
+    _choose(em, [n.eq(1), n.eq(2)], cases)
+    for step, block in enumerate(cases, 1):
+        em.enter(block)
+        _fill_frame(helper, frame.shl(2), step)
+        helper.set_state("WindowStart", helper.state("WindowStart") | scalar(em, 32, 1).shl(frame))
+        helper.give(0)
+    return helper
+
+
+def _fill_frame(helper: Helper, base: IrBits, step: int) -> None:
+    save = helper.read(base + (4 * step + 1)) - 16
+    values = [helper.load(save + 4 * i) for i in range(4)]
+    if step > 1:
+        extra = helper.load(values[1] - 12) - 16 * step
+        values += [helper.load(extra + 4 * i) for i in range(4 * step - 4)]
+    for i, value in enumerate(values):
+        helper.write(base + i, value)
+
+
+def _run() -> Helper:
+    """Run units from PC on until one has a reason to stop."""
+    helper = Helper("run")
+    em = helper.em
+    head, done = em.new_block("head"), em.new_block("done")
+    em.jump(head)
+    em.enter(head)
+    function = look_up(helper, helper.state("PC"))
+    reason = em.value(f"call i32 {function}(ptr %s, i32 %n)")
+    again = em.value(f"icmp eq i32 {reason}, {int(ExitReason.RUNNING)}")
+    em.fork(again, head, done)
+    em.enter(done)
+    em.close(f"ret i32 {reason}")
+    return helper
+
+
+def _finish() -> Helper:
+    """What stands at the return address of a host call."""
+    helper = Helper("finish")
+    helper.give(int(ExitReason.RETURN))
+    return helper
+
+
+__all__ = ["NAMES", "Helper", "module"]

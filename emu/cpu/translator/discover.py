@@ -1,0 +1,189 @@
+"""Finds the code of a unit: everything reachable from its entry without leaving the function.
+
+Branches, jumps, hardware loops and fall-through are followed; calls continue behind the call; indirect jumps,
+returns and instructions that are left to the stepper end a path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from emu.cpu.memory import Memory, MemoryFault
+from emu.cpu.plan import Plan
+from emu.cpu.translator.policy import stepper_reason
+from emu.isa.decode import IllegalInstruction, decode
+from emu.isa.table import LENGTH_OF_NIBBLE
+
+LIMIT = 1500
+"""Instructions of a unit at most; what lies beyond becomes units of its own."""
+
+LoopEnd = tuple[int, int]
+"""(LBEG, LEND)"""
+
+_NO_SUCCESSOR = frozenset({"j", "jx", "ret", "ret.n", "retw", "retw.n"})
+
+
+@dataclass
+class CodeBlock:
+    """Straight-line code. ``window_level``: panes known to be free at its start. ``is_loop_head``: a jump goes back here."""
+
+    start: int
+    plans: list[Plan] = field(default_factory=list)
+    window_level: int = 0
+    is_loop_head: bool = False
+
+    @property
+    def end(self) -> int:
+        """Address behind the last instruction."""
+        return self.plans[-1].next_pc
+
+
+@dataclass
+class Code:
+    """The code of a unit. ``loop_ends``: LBEG and LEND of every hardware loop that may end in it."""
+
+    entry: int
+    blocks: dict[int, CodeBlock]
+    loop_ends: frozenset[LoopEnd]
+
+    @property
+    def plans(self) -> list[Plan]:
+        """All instructions in order of their addresses."""
+        return [plan for start in sorted(self.blocks) for plan in self.blocks[start].plans]
+
+    def ranges(self) -> list[tuple[int, bytes]]:
+        """The bytes that were read, as maximal runs of (address, bytes)."""
+        runs: list[tuple[int, bytearray]] = []
+        for plan in self.plans:
+            if not runs or runs[-1][0] + len(runs[-1][1]) != plan.insn.pc:
+                runs.append((plan.insn.pc, bytearray()))
+            runs[-1][1].extend(plan.data)
+        return [(start, bytes(data)) for start, data in runs]
+
+
+class Reader:
+    """Decoded instructions of a memory, by address."""
+
+    def __init__(self, memory: Memory, float_pair: str) -> None:
+        self._memory = memory
+        self._float_pair = float_pair
+
+    def plan(self, pc: int) -> Plan | None:
+        """The instruction at ``pc``; None where none can run."""
+        try:
+            data = self._bytes(pc)
+            insn = decode(data, pc)
+        except (MemoryFault, IllegalInstruction):
+            return None
+        return Plan(insn, data[: insn.length], self._float_pair)
+
+    def _bytes(self, pc: int) -> bytes:
+        first = self._memory.fetch(pc, 1)
+        length = LENGTH_OF_NIBBLE[first[0] & 15]
+        return first + self._memory.fetch((pc + 1) & 0xFFFFFFFF, length - 1)
+
+
+def discover(
+    reader: Reader, entry: int, hints: frozenset[LoopEnd], has_loops: bool, limit: int = LIMIT
+) -> Code | None:
+    """The code of the unit at ``entry``; None when no instruction is there.
+
+    ``hints``: hardware loops set up elsewhere that may end in the unit.
+    """
+    plans: dict[int, Plan] = {}
+    leaders, loop_ends = {entry}, set(hints)
+    waiting = [*(begin for begin, _ in sorted(hints)), entry]
+    while waiting:
+        pc = waiting.pop()
+        leaders.add(pc)
+        while pc not in plans and len(plans) < limit:
+            plan = reader.plan(pc)
+            if plan is None:
+                break
+            plans[pc] = plan
+            targets = successors(plan)
+            _note_loop(plan, loop_ends)
+            waiting += [target for target in targets if target != plan.next_pc]
+            leaders.update(targets if len(targets) != 1 or targets[0] != plan.next_pc else ())
+            if plan.next_pc not in targets:
+                break
+            pc = plan.next_pc
+    if entry not in plans:
+        return None
+    leaders.update(end for _, end in loop_ends)
+    blocks = _form_blocks(plans, leaders)
+    code = Code(entry, blocks, frozenset(loop_ends) if has_loops else frozenset())
+    _mark_loop_heads(code)
+    _settle_window_levels(code)
+    return code
+
+
+def successors(plan: Plan) -> list[int]:
+    """Addresses at which a unit continues behind the instruction, the loop-back of LEND apart."""
+    row = plan.insn.row
+    if stepper_reason(row) or plan.effect is None:
+        return []
+    following = [] if row.mnemonic in _NO_SUCCESSOR else [plan.next_pc]
+    label = next((o.name for o in row.operands if o.kind.cls == "label"), None)
+    if label and row.flow in ("branch", "loop", "jump"):
+        following.append(plan.insn.operands[label])
+    return following
+
+
+def _note_loop(plan: Plan, loop_ends: set[LoopEnd]) -> None:
+    if plan.insn.row.flow == "loop":
+        loop_ends.add((plan.next_pc, plan.insn.operands["target"]))
+
+
+def _form_blocks(plans: dict[int, Plan], leaders: set[int]) -> dict[int, CodeBlock]:
+    blocks: dict[int, CodeBlock] = {}
+    for start in sorted(leaders & plans.keys()):
+        block = blocks[start] = CodeBlock(start)
+        pc = start
+        while pc in plans and (pc == start or pc not in leaders):
+            plan = plans[pc]
+            block.plans.append(plan)
+            if plan.insn.row.flow or plan.next_pc not in successors(plan):
+                break
+            pc = plan.next_pc
+    return blocks
+
+
+def block_successors(code: Code, block: CodeBlock) -> list[int]:
+    """Starts of the blocks to which control may go inside the unit, loop-backs included."""
+    found = successors(block.plans[-1])
+    if block.end in found:
+        found += [begin for begin, end in sorted(code.loop_ends) if end == block.end]
+    return [target for target in found if target in code.blocks]
+
+
+def _mark_loop_heads(code: Code) -> None:
+    for block in code.blocks.values():
+        for target in block_successors(code, block):
+            if target <= block.plans[-1].insn.pc:
+                code.blocks[target].is_loop_head = True
+
+
+def _settle_window_levels(code: Code) -> None:
+    """Panes checked on every path to a block: the greatest solution, from above."""
+    levels = dict.fromkeys(code.blocks, 3)
+    levels[code.entry] = 0
+    waiting = set(code.blocks)
+    while waiting:
+        block = code.blocks[waiting.pop()]
+        level = levels[block.start]
+        for plan in block.plans:
+            level = next_level(level, plan)
+        for target in block_successors(code, block):
+            if level < levels[target]:
+                levels[target] = level
+                waiting.add(target)
+    for start, level in levels.items():
+        code.blocks[start].window_level = level
+
+
+def next_level(level: int, plan: Plan) -> int:
+    """Panes known to be free behind an instruction, from those before it."""
+    if plan.is_entry or plan.insn.row.flow == "call":
+        return 0
+    return max(level, plan.pane)

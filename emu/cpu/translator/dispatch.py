@@ -1,0 +1,161 @@
+"""Runs translated code: makes units when they are first reached, steps what they leave, keeps the tables."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+from emu.cpu.memory import PAGE_BITS
+from emu.cpu.state import ExitReason, address_of
+from emu.cpu.translator.blocks import BLOCKS
+from emu.cpu.translator.discover import Code, LoopEnd, Reader, discover
+from emu.cpu.translator.library import library, unit_key
+from emu.cpu.translator.lookup import JumpTable
+from emu.cpu.translator.machine import Choices
+from emu.cpu.translator.modes import Mode
+from emu.cpu.translator.unit import SYMBOL, translate
+
+if TYPE_CHECKING:
+    from emu.cpu.engine import Engine
+
+DEPTH = 1000
+"""Calls that may be nested on the host's stack; deeper ones go on from the dispatcher."""
+
+RESOLVER_DEPTH = 40
+"""Resolvers (Python) that may be nested on the host's stack."""
+
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32)
+
+
+class Translator:
+    """The translator tier of one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.state = engine.state
+        self.memory = engine.memory
+        self.stepper = engine.stepper
+        self.choices = choices_of(engine)
+        self.return_address = engine.stepper.return_address
+        self._reader = Reader(self.memory, self.choices.readings["float_pair_coprocessor"])
+        self._resolver = _FUNCTION(self._resolve)
+        helpers = library().helpers()
+        self._finish = helpers["finish"]
+        self._run_native = _FUNCTION(helpers["run"])
+        self._helpers = (ctypes.c_uint64 * 2)(helpers["spill"], helpers["fill"])
+        self._tables: dict[Mode, JumpTable] = {}
+        self._mode: Mode | None = None
+        self._hints: dict[int, frozenset[LoopEnd]] = {}
+        self._pages: dict[int, set[int]] = {}
+        self._nested = 0
+        self._trouble: BaseException | None = None
+        self.memory.code_hook = self._code_changes
+
+    # --- running ----------------------------------------------------------------------------------------
+    def run(self) -> ExitReason:
+        """Run from PC to the return address (RETURN) or until the budget is used up (BUDGET). Raises Trap."""
+        state, stepper, end = self.state, self.stepper, self.return_address
+        state.engine_data = ctypes.addressof(self._helpers)
+        while state.PC != end:
+            reason = self._run_units()
+            if reason == ExitReason.RETURN:
+                break
+            if reason == ExitReason.BUDGET:
+                return stepper.run()
+            if reason == ExitReason.JUMP and self._learn_loop():
+                continue
+            if state.budget <= 0:
+                return ExitReason.BUDGET
+            stepper.step()
+        return ExitReason.RETURN
+
+    def _run_units(self) -> int:
+        """Units count the budget down; instructions follow from it."""
+        state = self.state
+        self._enter_mode()
+        total = state.instructions + state.budget
+        reason: int = self._run_native(address_of(state), DEPTH)
+        state.instructions = total - state.budget
+        if self._trouble is not None:
+            trouble, self._trouble = self._trouble, None
+            raise trouble
+        return reason
+
+    def _enter_mode(self) -> None:
+        mode = Mode.of(self.state)
+        table = self._tables.get(mode)
+        if table is None:
+            table = self._tables[mode] = JumpTable(ctypes.cast(self._resolver, ctypes.c_void_p).value or 0)
+            table.set(self.return_address, self._finish)
+        self._mode = mode
+        self.state.jump_cache = table.address
+
+    def _learn_loop(self) -> bool:
+        """A hardware loop that the unit at PC does not know may end in it: make it again with that loop."""
+        state = self.state
+        known = self._hints.get(state.PC, frozenset())
+        loop = (state.LBEG, state.LEND)
+        if loop in known:
+            return False
+        self._hints[state.PC] = known | {loop}
+        for table in self._tables.values():
+            table.remove(state.PC)
+        return True
+
+    # --- making units --------------------------------------------------------------------------------------
+    def _resolve(self, state_address: int, depth: int) -> int:
+        """Called by native code for an address that has no unit yet."""
+        try:
+            if self._nested >= RESOLVER_DEPTH:
+                return int(ExitReason.RUNNING)
+            function = self._unit(self.state.PC)
+            if function is None:
+                return int(ExitReason.STEP)
+        except BaseException as trouble:
+            self._trouble = trouble
+            return int(ExitReason.EXCEPTION)
+        self._nested += 1
+        try:
+            return int(_FUNCTION(function)(state_address, depth))
+        finally:
+            self._nested -= 1
+
+    def _unit(self, pc: int) -> int | None:
+        """The native code for ``pc`` in the current mode; None when no instruction can run there."""
+        mode = self._mode
+        assert mode is not None
+        code = discover(self._reader, pc, self._hints.get(pc, frozenset()), mode.has_loops)
+        if code is None:
+            return None
+        key = unit_key(code, mode, self.choices)
+        function = library().unit(key, SYMBOL, lambda: translate(code, mode, self.choices, BLOCKS))
+        self._tables[mode].set(pc, function)
+        self._watch(code)
+        return function
+
+    def _watch(self, code: Code) -> None:
+        for start, data in code.ranges():
+            for page in range(start >> PAGE_BITS, ((start + len(data) - 1) >> PAGE_BITS) + 1):
+                self._pages.setdefault(page, set()).add(code.entry)
+                self.memory.watch_code(page)
+
+    def _code_changes(self, address: int, size: int) -> None:
+        """Bytes on a page with translated code are about to change."""
+        for page in range(address >> PAGE_BITS, ((address + size - 1) >> PAGE_BITS) + 1):
+            for alias in self.memory.aliases(page):
+                for entry in self._pages.pop(alias, ()):
+                    for table in self._tables.values():
+                        table.remove(entry)
+                self.memory.unwatch_code(alias)
+
+
+def choices_of(engine: Engine) -> Choices:
+    """What of the engine's options changes the code."""
+    options = engine.options
+    return Choices(
+        fused=options.fused == "fused",
+        track_fsr=engine.track_fsr,
+        vectors=options.exceptions == "vectors",
+        bounds=options.bounds,
+        check_init=options.check_init,
+        readings=engine.readings,
+    )

@@ -1,0 +1,43 @@
+"""What a unit assumes about slowly changing state, so that it need not test it.
+
+Units are made for one mode. Instructions that change it are left to the stepper, after which the dispatcher looks
+at the mode again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emu.cpu.state import CpuState
+
+MODE_STATES = ("PSEXCM", "PSWOE", "RoundMode", "CPENABLE")
+"""States that are constants inside a unit."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Values of MODE_STATES."""
+
+    excm: int
+    woe: int
+    rounding: int
+    coprocessors: int
+
+    @classmethod
+    def of(cls, state: CpuState) -> Mode:
+        """The mode that a state is in."""
+        return cls(state.PSEXCM, state.PSWOE, state.RoundMode, state.CPENABLE)
+
+    @property
+    def has_windows(self) -> bool:
+        """True when accesses to occupied panes spill them."""
+        return bool(self.woe) and not self.excm
+
+    @property
+    def has_loops(self) -> bool:
+        """True when hardware loops go back at LEND."""
+        return not self.excm
+
+    def values(self) -> dict[str, int]:
+        """The states by name."""
+        return dict(zip(MODE_STATES, (self.excm, self.woe, self.rounding, self.coprocessors), strict=True))

@@ -1,0 +1,288 @@
+"""Translates the code of a unit to the text of an LLVM module.
+
+The function is ``i32 unit(ptr state, i32 depth)``: it runs from the unit's entry until it returns, and gives back an
+ExitReason with the whole state in memory; RUNNING means "go on at PC". ``depth`` counts down the host stack. See
+docs/engine.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from emu.cpu.state import OFFSETS, ExitReason
+from emu.cpu.translator import calls
+from emu.cpu.translator.cells import BUDGET, qacc_lane_of
+from emu.cpu.translator.discover import Code, CodeBlock
+from emu.cpu.translator.emitter import Emitter
+from emu.cpu.translator.frame import METADATA, RARELY, STATE, Frame, Node
+from emu.cpu.translator.machine import Choices, IrMachine, IrOperands, LeaveToStepper, apply_write
+from emu.cpu.translator.modes import Mode
+from emu.cpu.translator.native import module_header
+from emu.cpu.translator.policy import stepper_reason
+from emu.cpu.translator.windows import check_panes, refill
+from emu.cpu.value_ir import IrBits
+
+SYMBOL = "unit"
+_RETURNS = frozenset({"ret", "ret.n", "retw", "retw.n"})
+
+
+def translate(code: Code, mode: Mode, choices: Choices, blocks: Mapping[str, Callable[..., Any]]) -> str:
+    """LLVM text of a module with the unit as function SYMBOL."""
+    unit = UnitTranslator(code, mode, choices, blocks, SYMBOL)
+    return module_text([unit.function_text()], unit.em.declarations)
+
+
+def module_text(functions: list[str], declarations: set[str]) -> str:
+    """A module of functions."""
+    return "\n".join([module_header(), *functions, *sorted(declarations), METADATA])
+
+
+class UnitTranslator:
+    """Writes one unit."""
+
+    def __init__(
+        self,
+        code: Code,
+        mode: Mode,
+        choices: Choices,
+        blocks: Mapping[str, Callable[..., Any]],
+        symbol: str,
+    ) -> None:
+        self.code = code
+        self.mode = mode
+        self.choices = choices
+        self.em = Emitter(f"i32 @{symbol}(ptr noalias nonnull %s, i32 %depth) nounwind")
+        mnemonics = [plan.insn.mnemonic for plan in code.plans]
+        self.frame = Frame(self.em, qacc_lane_of(mnemonics))
+        self.machine = IrMachine(self.frame, mode, choices, blocks)
+        self.operands = IrOperands(self.machine)
+        self.nodes: dict[int, Node] = {}
+        self.level = 0
+        self.margin = len(code.plans)
+
+    def function_text(self) -> str:
+        """The function."""
+        self.nodes = {start: self.frame.new_node("code") for start in sorted(self.code.blocks)}
+        self._prologue()
+        for start in sorted(self.code.blocks):
+            self._block(self.code.blocks[start])
+        self.frame.finish()
+        return self.em.text()
+
+    # --- entry ------------------------------------------------------------------------------------------
+    def _prologue(self) -> None:
+        frame, em = self.frame, self.em
+        for table in ("read_pages", "write_pages"):
+            em.line(f"%{table}.p = getelementptr i8, ptr %s, i64 {OFFSETS[table]}")
+            em.line(f"%{table} = load ptr, ptr %{table}.p{STATE}, !invariant.load !8")
+        frame.cell(BUDGET)
+        frame.set_window(frame.load_state("WindowBase"))
+        frame.late_load()
+        self._guard_loops(self.code.entry)
+        if not self.code.blocks[self.code.entry].is_loop_head:
+            self._check_budget(self.code.entry)
+        frame.goto(self.nodes[self.code.entry])
+
+    def _guard_loops(self, pc: int) -> None:
+        """Leave when a hardware loop that the unit does not know may end in it."""
+        if not self.mode.has_loops:
+            return
+        frame = self.frame
+        plans = self.code.plans
+        low, high = plans[0].insn.pc, plans[-1].next_pc
+        end = frame.read(("LEND", 0))
+        inside = (end - low).ult(high - low + 1)
+        for known in sorted({known for _, known in self.code.loop_ends}):
+            inside = inside & end.ne(known)
+        stranger = inside & frame.read(("LCOUNT", 0)).ne(0)
+        frame.exit_unless((~stranger).name, str(pc), ExitReason.JUMP)
+
+    def _check_budget(self, pc: int) -> None:
+        """Leave while there is still enough for the longest way to the next check."""
+        enough = ~self.frame.read(BUDGET).slt(self.margin)
+        self.frame.exit_unless(enough.name, str(pc), ExitReason.BUDGET)
+
+    # --- blocks -----------------------------------------------------------------------------------------
+    def _block(self, block: CodeBlock) -> None:
+        self.frame.enter(self.nodes[block.start])
+        self.level = block.window_level
+        if block.is_loop_head:
+            self._check_budget(block.start)
+        for plan in block.plans:
+            self.machine.begin(plan)
+            try:
+                self._instruction()
+            except LeaveToStepper:
+                self._leave()
+                return
+        if not self.em.current.is_closed:
+            self._go(block.end)
+
+    def _leave(self) -> None:
+        if self.machine.effects.has_stored:
+            raise AssertionError("left to the stepper after a store")
+        self.frame.exit_here(str(self.frame.exact_pc), ExitReason.STEP)
+
+    def _instruction(self) -> None:
+        plan = self.machine.plan
+        assert plan is not None
+        if plan.effect is None or stepper_reason(plan.insn.row):
+            raise LeaveToStepper
+        self._before(plan)
+        plan.effect(self.machine, self.operands)
+        self._after()
+
+    def _before(self, plan: Any) -> None:
+        """Checks that belong to the engine: occupied panes, coprocessors, the caller's frame."""
+        if self.mode.has_windows:
+            self.level = check_panes(self.frame, plan, self.level, self.choices.has_helpers)
+        if plan.coprocessor is not None and not self.mode.coprocessors >> plan.coprocessor & 1:
+            raise LeaveToStepper
+        if plan.insn.mnemonic in ("retw", "retw.n") and self.mode.has_windows and self.choices.has_helpers:
+            refill(self.frame)
+
+    def _after(self) -> None:
+        """Writes, then control."""
+        effects, frame = self.machine.effects, self.frame
+        plan = self.machine.plan
+        assert plan is not None
+        moved = dict(effects.writes).get(("WindowBase", 0))
+        is_return = plan.insn.mnemonic in _RETURNS
+        if moved is not None and not is_return:
+            self._move_window(moved)
+        for key, value in effects.writes:
+            if key[0] not in ("WindowBase", "WindowStart"):
+                apply_write(frame, key, value)
+        frame.pending += 1
+        if is_return:
+            self._return(moved)
+        elif plan.insn.row.flow == "call":
+            self._call(plan.next_pc)
+        elif effects.jump is not None:
+            self._jump(effects.jump)
+        elif effects.branch is not None:
+            self._branch(*effects.branch, plan.next_pc)
+        elif self._ends_loop(plan.next_pc):
+            self._fall(plan.next_pc)
+
+    def _move_window(self, base: IrBits) -> None:
+        """``entry``: the registers of the old window go to memory, those of the new one come from there."""
+        frame, em = self.frame, self.em
+        frame.late_store()
+        for window, index, value in self.machine.effects.foreign:
+            pane = (window.zext(32) + (index >> 2)) & 15
+            place = (pane.shl(4) + 4 * (index & 3) + OFFSETS["ar"]).zext(64)
+            pointer = em.value(f"getelementptr i8, ptr %s, i64 {place.name}")
+            em.line(f"store {value.typed}, ptr {pointer}{STATE}")
+        self._store_window()
+        frame.set_window(base.zext(32).name)
+        frame.flushed()
+        frame.late_load()
+        self.level = 0
+
+    def _store_window(self) -> None:
+        """WindowBase and WindowStart are never dirty."""
+        for key, value in self.machine.effects.writes:
+            if key[0] in ("WindowBase", "WindowStart"):
+                self.frame.store_state(key[0], value.zext(32).typed)
+
+    # --- control ---------------------------------------------------------------------------------------------
+    def _return(self, base: IrBits | None) -> None:
+        frame = self.frame
+        target = self.machine.effects.jump
+        assert target is not None
+        frame.settle_budget()
+        frame.late_store()
+        if base is not None:
+            self._store_window()
+        frame.store_state("PC", target.typed)
+        self.em.close(f"ret i32 {int(ExitReason.RUNNING)}")
+
+    def _call(self, back: int) -> None:
+        target = self.machine.effects.jump
+        assert target is not None
+        calls.call(self.frame, target, back)
+        self.level = 0
+        self._guard_loops(back)
+
+    def _jump(self, target: IrBits) -> None:
+        if target.value is None:
+            calls.tail_jump(self.frame, target)
+        else:
+            self._go(target.value)
+
+    def _branch(self, condition: IrBits, target: IrBits, following: int) -> None:
+        frame = self.frame
+        assert target.value is not None
+        if condition.value is not None:
+            if condition.value:
+                self._go(target.value)
+            else:
+                self._fall(following)
+            return
+        frame.settle_budget()
+        taken, straight = self._edge(target.value), frame.new_node("straight")
+        frame.link(taken[0])
+        frame.link(straight)
+        self.em.fork(condition.name, taken[0].block, straight.block)
+        if taken[1]:
+            self._leave_to(taken[0], target.value)
+        frame.enter(straight)
+        self._fall(following)
+
+    def _edge(self, pc: int) -> tuple[Node, bool]:
+        """The node for ``pc``, or a new one that has to leave the unit."""
+        node = self.nodes.get(pc)
+        return (self.frame.new_node("out"), True) if node is None else (node, False)
+
+    def _leave_to(self, node: Node, pc: int) -> None:
+        self.frame.enter(node)
+        calls.tail_jump(self.frame, self.machine.const(32, pc))
+
+    def _go(self, pc: int) -> None:
+        """Continue at ``pc``: in the unit, or in another one."""
+        self.frame.settle_budget()
+        node = self.nodes.get(pc)
+        if node is not None:
+            self.frame.goto(node)
+        else:
+            calls.tail_jump(self.frame, self.machine.const(32, pc))
+
+    def _fall(self, following: int) -> None:
+        """Continue behind an instruction, or around a hardware loop that ends there."""
+        if self._ends_loop(following):
+            self._loop_back(following)
+        self._go(following)
+
+    def _ends_loop(self, pc: int) -> bool:
+        return any(end == pc for _, end in self.code.loop_ends)
+
+    def _loop_back(self, end: int) -> None:
+        frame, em = self.frame, self.em
+        frame.settle_budget()
+        count = frame.read(("LCOUNT", 0))
+        again = count.ne(0) & frame.read(("LEND", 0)).eq(end)
+        back, leave = frame.new_node("back"), frame.new_node("leave")
+        frame.link(back)
+        frame.link(leave)
+        em.fork(again.name, back.block, leave.block)
+        frame.enter(back)
+        frame.write(("LCOUNT", 0), count - 1)
+        self._go_back(sorted(begin for begin, known in self.code.loop_ends if known == end))
+        frame.enter(leave)
+
+    def _go_back(self, begins: list[int]) -> None:
+        frame, em = self.frame, self.em
+        where = frame.read(("LBEG", 0))
+        for begin in begins:
+            if begin not in self.nodes:
+                continue
+            other = frame.new_node("other")
+            frame.link(self.nodes[begin])
+            frame.link(other)
+            em.fork(where.eq(begin).name, self.nodes[begin].block, other.block, RARELY)
+            frame.enter(other)
+            where = frame.read(("LBEG", 0))
+        calls.tail_jump(frame, where)
+
