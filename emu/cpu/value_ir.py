@@ -1,13 +1,13 @@
 """Values as LLVM instructions: what the translator computes with.
 
 The text goes to an :class:`~emu.cpu.translator.emitter.Emitter`. Constants are folded by the reference
-implementation itself (:mod:`emu.cpu.value_int`). A value remembers which of its bits are known to be 0, so that
-guards which cannot fail are not written at all, and every shape in which it has been seen, so that splitting and
-joining back costs nothing.
+implementation itself (:mod:`emu.cpu.value_int`). A value remembers which of its bits are known to be 0, so
+that guards which cannot fail are not written at all, and every shape in which it has been seen, so that
+splitting and joining back costs nothing.
 
-LLVM leaves some results undefined that :class:`~emu.cpu.values.Bits` defines (oversized shifts, division by 0,
-NaN payloads); all of them are guarded here. What LLVM's code generator cannot do is refused: shifts of more than
-256 bits, division of more than 64, rounding other than to nearest even.
+LLVM leaves some results undefined that :class:`~emu.cpu.values.Bits` defines (oversized shifts, division by
+0, NaN payloads); all of them are guarded here. What LLVM's code generator cannot do is refused: shifts of
+more than 256 bits, division of more than 64, rounding other than to nearest even.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class IrBits(Bits):
         self._float: str | None = None
         self._is_exact = False
 
-    # --- making values ------------------------------------------------------------------------------
+    # --- making values ------------------------------------------------------------
     @classmethod
     def of(cls, em: Emitter, lane: int, count: int, name: str, zeros: int = 0) -> IrBits:
         """A value that LLVM knows as `name`."""
@@ -147,7 +147,7 @@ class IrBits(Bits):
         free = self.most
         return free & -free if free else 1 << self.lane
 
-    # --- shape ------------------------------------------------------------------------------------------
+    # --- shape ------------------------------------------------------------
     def split(self, lane: int) -> IrBits:
         """See :meth:`Bits.split`."""
         if lane == self.lane:
@@ -259,7 +259,7 @@ class IrBits(Bits):
             return IrBits.constant(self.em, getattr(self.folded, how)(lane))
         return self._new(f"{how} {self.typed} to {type_name(lane, self.count)}", lane=lane)
 
-    # --- integer arithmetic -------------------------------------------------------------------------------
+    # --- integer arithmetic ------------------------------------------------------------
     def _binary(self, opcode: str, method: str, other: Operand) -> IrBits:
         b = self._as_ir(other)
         if self.folded is not None and b.folded is not None:
@@ -388,7 +388,9 @@ class IrBits(Bits):
         return self._divide("srem", other, self)
 
     def _divide(self, opcode: str, other: Operand, by_zero: IrBits) -> IrBits:
-        """LLVM's division with a divisor that cannot trap: 0 is replaced by 1, and so is the -1 of MIN / -1."""
+        """LLVM's division with a divisor that cannot trap: 0 is replaced by 1, and so is the -1 of MIN /
+        -1.
+        """
         self._need_at_most(_WIDEST_DIVISION)
         b = self._as_ir(other)
         if self.folded is not None and b.folded is not None:
@@ -427,7 +429,7 @@ class IrBits(Bits):
         name = self.em.call(f"i{self.lane}", function, (self.type,), self.typed)
         return IrBits.of(self.em, self.lane, 1, name)
 
-    # --- comparison and choice ----------------------------------------------------------------------------
+    # --- comparison and choice ------------------------------------------------------------
     def _compare(self, relation: str, method: str, other: Operand) -> IrBits:
         b = self._as_ir(other)
         if self.folded is not None and b.folded is not None:

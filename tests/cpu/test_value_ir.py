@@ -1,9 +1,7 @@
 import pytest
 
-from emu.cpu.translator.emitter import Emitter
 from emu.cpu.translator.native import COLD, HOT
-from emu.cpu.value_ir import IrBits, scalar
-from tests.cpu.ir_harness import KINDS, SHAPES, Compiled, check, interesting, reference
+from tests.cpu.ir_harness import check
 
 
 @pytest.mark.parametrize("effort", [COLD, HOT])

@@ -5,12 +5,13 @@ prints a table; the tests run a small one.
 """
 
 import argparse
+import ctypes
 import random
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
-from emu.cpu.state import SIZE, ExitReason, address_of
+from emu.cpu.state import ExitReason, address_of
 from emu.cpu.translator.blocks import BLOCKS
 from emu.cpu.translator.discover import Reader, discover
 from emu.cpu.translator.dispatch import _FUNCTION, choices_of
@@ -25,9 +26,6 @@ from emu.isa.encode import OperandError, encode_word
 from emu.isa.semantics import effects
 from emu.isa.table import rows
 from tests.translator.rig import CODE, DATA_SIZE, Side, difference, interesting, options, random_state
-
-import ctypes
-
 
 _DONE = (ExitReason.RETURN, ExitReason.RUNNING)
 """The unit went on to another address, or returned."""
@@ -52,7 +50,7 @@ class Campaign:
         self.options = options(**(changes or {}))
         self.stepped, self.native = Side(self.options), Side(self.options)
         self.choices = choices_of(self.native)
-        helpers = library().helpers()
+        helpers = library().helpers(self.choices.checks)
         self.helpers = (ctypes.c_uint64 * 2)(helpers["spill"], helpers["fill"])
         self.table = JumpTable(helpers["finish"])
         self.loader = Loader()
@@ -120,7 +118,7 @@ class Campaign:
         state.engine_data = ctypes.addressof(self.helpers)
         total = state.instructions + state.budget
         reason = function(address_of(state), 5)
-        while reason in _DONE and state.PC == pc and state.budget > 0:
+        while reason in _DONE and pc == state.PC and state.budget > 0:
             reason = function(address_of(state), 5)
         state.instructions = total - state.budget
         trap = None
@@ -134,7 +132,9 @@ class Campaign:
         shown = text(decode(word.to_bytes(row.length, "little"), pc))
         lines = [f"{shown} at {pc:#x}, word {word:#x}, seed {self.seed}, left with {ExitReason(reason).name}"]
         lines.append(f"trap: stepper {want}, translator {got}")
-        lines.append(f"differences (stepper, translator): {difference(self.stepped.state, self.native.state)}")
+        lines.append(
+            f"differences (stepper, translator): {difference(self.stepped.state, self.native.state)}"
+        )
         lines.append(f"instructions {self.stepped.state.instructions} {self.native.state.instructions}")
         memory = [side.image()[2] for side in (self.stepped, self.native)]
         where = [i for i in range(DATA_SIZE) if memory[0][i] != memory[1][i]]
@@ -183,7 +183,9 @@ def main(arguments):
                 return 1
             continue
         note = stepper_reason(row)
-        print(f"{row.mnemonic:28} {tally.cases:6} {tally.translated:6} {dict(tally.exits)} {note}", flush=True)
+        print(
+            f"{row.mnemonic:28} {tally.cases:6} {tally.translated:6} {dict(tally.exits)} {note}", flush=True
+        )
     print(f"{len(chosen)} rows, {failed} failed")
     return bool(failed)
 

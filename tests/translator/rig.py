@@ -56,14 +56,18 @@ class Side:
         """The architectural state and the data region as bytes."""
         raw = ctypes.string_at(address_of(self.state), _EXITS)
         count = self.state.instructions
-        return raw[: _ENGINE_64.start] + raw[_ENGINE_64.stop :], count, bytes(self.memory.view(DATA, DATA_SIZE))
+        return (
+            raw[: _ENGINE_64.start] + raw[_ENGINE_64.stop :],
+            count,
+            bytes(self.memory.view(DATA, DATA_SIZE)),
+        )
 
     def step_through(self, start, limit=6):
         """Step while PC stays at ``start`` and there is budget; the trap's kind, or None."""
         try:
             for _ in range(limit):
                 self.stepper.step()
-                if self.state.PC != start or self.state.budget <= 0:
+                if start != self.state.PC or self.state.budget <= 0:
                     break
         except Trap as trap:
             return trap.kind
@@ -78,7 +82,16 @@ def difference(a: CpuState, b: CpuState):
 
 
 _MODE = {"PSEXCM": 0, "PSWOE": 1, "RoundMode": 0, "CPENABLE": 0xFF}
-_QUIET = ("INTENABLE", "INTERRUPT", "ICOUNT", "ICOUNTLEVEL", "IBREAKENABLE", "DBREAKC0", "DBREAKC1", "InOCDMode")
+_QUIET = (
+    "INTENABLE",
+    "INTERRUPT",
+    "ICOUNT",
+    "ICOUNTLEVEL",
+    "IBREAKENABLE",
+    "DBREAKC0",
+    "DBREAKC1",
+    "InOCDMode",
+)
 
 
 def random_state(rng, pc, next_pc, loop_begin):

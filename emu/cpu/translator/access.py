@@ -1,20 +1,24 @@
 """Guest memory from translated code: page tables, checks, plain loads and stores.
 
-An access is made directly when its page has an entry and it does not cross into the next page; everything else
-(devices, faults, pages with code, crossings) leaves the unit and is done by the stepper.
+An access is made directly when its page has an entry and it does not cross into the next page; with the
+permission map on, its shadow bytes must allow it too (:mod:`emu.cpu.shadow`). Everything else (devices,
+faults, pages with code, crossings) leaves the unit and is done by the stepper.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from emu.cpu.map import PAGE, PAGE_BITS
-from emu.cpu.state import ExitReason
+from emu.cpu.shadow import INIT
+from emu.cpu.state import OFFSETS, ExitReason
+from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.emitter import Emitter
-from emu.cpu.translator.frame import GUEST, TABLE
+from emu.cpu.translator.frame import GUEST, SHADOW, STATE, TABLE
 from emu.cpu.value_ir import IrBits
 
-READ, WRITE = "read_pages", "write_pages"
+READ, WRITE, SHADOW_PAGES = "read_pages", "write_pages", "shadow_pages"
 """Fields of CpuState, and LLVM names of the tables' addresses in the function."""
 
 
@@ -23,41 +27,95 @@ class Site(Protocol):
 
     em: Emitter
     exact_pc: int
+    checks: Checks
 
     def exit_unless(self, condition: str, pc: str, reason: int) -> None:
         """Leave unless the i1 holds."""
 
 
-def load(frame: Site, bits: int, address: IrBits) -> IrBits:
+@dataclass(frozen=True)
+class Place:
+    """Checked guest memory: host address, alignment, and for stores under the map its shadow bytes."""
+
+    pointer: str
+    align: int
+    shadow: str = ""
+    permissions: str = ""
+
+
+def open_tables(em: Emitter, checks: Checks) -> None:
+    """Load the tables' addresses, which never change while units run."""
+    for table in (READ, WRITE, *([SHADOW_PAGES] if checks.bounds else [])):
+        em.line(f"%{table}.p = getelementptr i8, ptr %s, i64 {OFFSETS[table]}")
+        em.line(f"%{table} = load ptr, ptr %{table}.p{STATE}, !invariant.load !8")
+
+
+def load(site: Site, bits: int, address: IrBits) -> IrBits:
     """A little-endian load; the unit is left where it cannot be made directly."""
-    pointer = host_pointer(frame, READ, bits // 8, address)
+    place = find(site, READ, bits // 8, address)
     kind, lane = ("<4 x i32>", 32) if bits == 128 else (f"i{bits}", bits)
-    align = min(address.known_alignment, bits // 8)
-    name = frame.em.value(f"load {kind}, ptr {pointer}, align {align}{GUEST}")
-    return IrBits(frame.em, bits, 1, {lane: name})
+    name = site.em.value(f"load {kind}, ptr {place.pointer}, align {place.align}{GUEST}")
+    return IrBits(site.em, bits, 1, {lane: name})
 
 
-def store(frame: Site, bits: int, address: IrBits, value: IrBits) -> None:
+def store(site: Site, bits: int, address: IrBits, value: IrBits) -> None:
     """A little-endian store; the unit is left where it cannot be made directly."""
-    pointer = host_pointer(frame, WRITE, bits // 8, address)
-    stored = value.split(32) if bits == 128 else value
-    align = min(address.known_alignment, bits // 8)
-    frame.em.line(f"store {stored.typed}, ptr {pointer}, align {align}{GUEST}")
+    put(site, find(site, WRITE, bits // 8, address), value)
 
 
-def host_pointer(frame: Site, table: str, size: int, address: IrBits) -> str:
-    """Host address of ``size`` bytes of guest memory, checked."""
-    em = frame.em
+def put(site: Site, place: Place, value: IrBits) -> None:
+    """Store to a place that was found for writing."""
+    stored = value.split(32) if value.width == 128 else value
+    site.em.line(f"store {stored.typed}, ptr {place.pointer}, align {place.align}{GUEST}")
+    if place.shadow:
+        kind = f"i{value.width}"
+        marked = site.em.value(f"or {kind} {place.permissions}, {_each_byte(INIT, value.width)}")
+        site.em.line(f"store {kind} {marked}, ptr {place.shadow}, align 1{SHADOW}")
+
+
+def find(site: Site, table: str, size: int, address: IrBits) -> Place:
+    """``size`` bytes of guest memory, checked for reading or writing."""
+    em = site.em
     page = em.value(f"lshr i32 {address.name}, {PAGE_BITS}")
     index = em.value(f"zext i32 {page} to i64")
-    entry = em.value(f"getelementptr i64, ptr %{table}, i64 {index}")
-    delta = em.value(f"load i64, ptr {entry}{TABLE}")
+    delta = _entry(em, table, index)
     good = em.value(f"icmp ne i64 {delta}, 0")
     if size > 1 and address.known_alignment < size:
         offset = em.value(f"and i32 {address.name}, {PAGE - 1}")
         fits = em.value(f"icmp ule i32 {offset}, {PAGE - size}")
         good = em.value(f"and i1 {good}, {fits}")
-    frame.exit_unless(good, str(frame.exact_pc), ExitReason.STEP)
+    site.exit_unless(good, str(site.exact_pc), ExitReason.STEP)
     wide = em.value(f"zext i32 {address.name} to i64")
+    pointer = _pointer(em, delta, wide)
+    align = min(address.known_alignment, size)
+    if not site.checks.bounds:
+        return Place(pointer, align)
+    return _permitted(site, table, size, index, wide, Place(pointer, align))
+
+
+def _permitted(site: Site, table: str, size: int, index: str, wide: str, place: Place) -> Place:
+    em, kind = site.em, f"i{8 * size}"
+    delta = _entry(em, SHADOW_PAGES, index)
+    site.exit_unless(em.value(f"icmp ne i64 {delta}, 0"), str(site.exact_pc), ExitReason.STEP)
+    shadow = _pointer(em, delta, wide)
+    permissions = em.value(f"load {kind}, ptr {shadow}, align 1{SHADOW}")
+    need = _each_byte(site.checks.needed(table == WRITE), 8 * size)
+    have = em.value(f"and {kind} {permissions}, {need}")
+    site.exit_unless(em.value(f"icmp eq {kind} {have}, {need}"), str(site.exact_pc), ExitReason.STEP)
+    if table == READ:
+        return place
+    return Place(place.pointer, place.align, shadow, permissions)
+
+
+def _entry(em: Emitter, table: str, index: str) -> str:
+    at = em.value(f"getelementptr i64, ptr %{table}, i64 {index}")
+    return em.value(f"load i64, ptr {at}{TABLE}")
+
+
+def _pointer(em: Emitter, delta: str, wide: str) -> str:
     host = em.value(f"add i64 {delta}, {wide}")
     return em.value(f"inttoptr i64 {host} to ptr")
+
+
+def _each_byte(byte: int, bits: int) -> int:
+    return int.from_bytes(bytes([byte]) * (bits // 8), "little")

@@ -1,7 +1,7 @@
 """Native helpers that units call: window spill and fill, and the loop that runs units one after the other.
 
-Spill and fill do what :mod:`emu.cpu.windows` does, or nothing at all: they give 1 when an access cannot be made
-directly, and the stepper does it.
+Spill and fill do what :mod:`emu.cpu.windows` does, or nothing at all: they give 1 when an access cannot be
+made directly, and the stepper does it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from emu.cpu.state import OFFSETS, ExitReason
 from emu.cpu.translator import access
 from emu.cpu.translator.calls import look_up
+from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.emitter import Emitter
 from emu.cpu.translator.frame import GUEST, METADATA, STATE
 from emu.cpu.translator.native import module_header
@@ -19,9 +20,9 @@ from emu.cpu.value_ir import IrBits, scalar
 NAMES = ("spill", "fill", "run", "finish")
 
 
-def module() -> str:
+def module(checks: Checks) -> str:
     """LLVM text of all helpers."""
-    functions = [_spill(), _fill(), _run(), _finish()]
+    functions = [_spill(checks), _fill(checks), _run(), _finish()]
     bodies = "\n".join(function.em.text() for function in functions)
     declarations = set().union(*(function.em.declarations for function in functions))
     return "\n".join([module_header(), bodies, *sorted(declarations), METADATA])
@@ -30,15 +31,12 @@ def module() -> str:
 class Helper:
     """A function ``i32 (ptr %s, i32 %n)`` under construction; stands in for a Frame."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, checks: Checks | None = None) -> None:
         self.em = Emitter(f"i32 @{name}(ptr noalias nonnull %s, i32 %n) nounwind")
         self.exact_pc = 0
-
-    def open_tables(self) -> None:
-        """The page tables' addresses, as access.py wants them."""
-        for table in (access.READ, access.WRITE):
-            self.em.line(f"%{table}.p = getelementptr i8, ptr %s, i64 {OFFSETS[table]}")
-            self.em.line(f"%{table} = load ptr, ptr %{table}.p{STATE}")
+        self.checks = checks or Checks()
+        if checks is not None:
+            access.open_tables(self.em, checks)
 
     def exit_unless(self, condition: str, pc: str, reason: int) -> None:
         """Give 1 unless the i1 holds."""
@@ -53,7 +51,7 @@ class Helper:
         at = self.em.value(f"getelementptr i8, ptr %s, i64 {OFFSETS[name]}")
         return IrBits.of(self.em, 32, 1, self.em.value(f"load i32, ptr {at}{STATE}"))
 
-    def load_state(self, name: str, kind: str) -> str:
+    def load_state(self, name: str, kind: str = "i32") -> str:
         """As Frame.load_state."""
         at = self.em.value(f"getelementptr i8, ptr %s, i64 {OFFSETS[name]}")
         return self.em.value(f"load {kind}, ptr {at}{STATE}")
@@ -80,9 +78,9 @@ class Helper:
         """A word of guest memory."""
         return access.load(self, 32, address)
 
-    def pointer(self, table: str, address: IrBits) -> str:
-        """Host address of a word of guest memory, checked."""
-        return access.host_pointer(self, table, 4, address)
+    def find(self, table: str, address: IrBits) -> access.Place:
+        """A word of guest memory, checked."""
+        return access.find(self, table, 4, address)
 
     def give(self, value: int) -> None:
         """Return."""
@@ -94,11 +92,10 @@ def _rotated(helper: Helper, base: IrBits) -> IrBits:
     return (starts | starts.shl(16)).lshr(base)
 
 
-def _spill() -> Helper:
+def _spill(checks: Checks) -> Helper:
     """Save every frame in the panes 1..n, nearest first."""
-    helper = Helper("spill")
+    helper = Helper("spill", checks)
     em = helper.em
-    helper.open_tables()
     head, work, done = em.new_block("head"), em.new_block("work"), em.new_block("done")
     em.jump(head)
     em.enter(head)
@@ -135,26 +132,25 @@ def _choose(em: Emitter, tests: Sequence[IrBits], blocks: Sequence[object]) -> N
 def _spill_frame(helper: Helper, base: IrBits, step: int) -> None:
     """All accesses are checked before the first store: a helper does everything or nothing."""
     save = helper.read(base + (4 * step + 1)) - 16
-    places = [helper.pointer(access.WRITE, save + 4 * i) for i in range(4)]
+    places = [helper.find(access.WRITE, save + 4 * i) for i in range(4)]
     registers = [helper.read(base + i) for i in range(4 * step)]
     if step > 1:
         above = helper.read(base + 1) - 12
-        source = helper.pointer(access.READ, above)
+        source = helper.find(access.READ, above).pointer
         # The first store comes before this load; where they overlap the stepper does it.
-        helper.exit_unless((above - save + 3).uge(7).name, "0", 0)
+        helper.exit_unless((~(above - save + 3).ult(7)).name, "0", 0)
         extra = IrBits.of(helper.em, 32, 1, helper.em.value(f"load i32, ptr {source}, align 1{GUEST}"))
         below = extra - 16 * step
-        places += [helper.pointer(access.WRITE, below + 4 * i) for i in range(4 * step - 4)]
+        places += [helper.find(access.WRITE, below + 4 * i) for i in range(4 * step - 4)]
         helper.write(base, extra)
     for place, register in zip(places, registers, strict=True):
-        helper.em.line(f"store {register.typed}, ptr {place}, align 1{GUEST}")
+        access.put(helper, place, register)
 
 
-def _fill() -> Helper:
+def _fill(checks: Checks) -> Helper:
     """Load the caller's frame, n panes below the current one."""
-    helper = Helper("fill")
+    helper = Helper("fill", checks)
     em = helper.em
-    helper.open_tables()
     n = IrBits.of(em, 32, 1, "%n")
     frame = (helper.state("WindowBase") - n) & 15
     cases = [em.new_block(f"panes{step}_") for step in (1, 2, 3)]

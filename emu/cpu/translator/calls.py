@@ -1,16 +1,28 @@
 """Leaving a unit for another one: calls of the guest become calls of the host, jumps become tail calls.
 
-The target is looked up by its address in a table of two levels (one chunk of pointers for every 64 KiB of code, see
-:mod:`emu.cpu.translator.lookup`); what is not translated yet leads to the dispatcher's resolver.
+The target is looked up by its address in a table of two levels (one chunk of pointers for every 64 KiB of
+code, see :mod:`emu.cpu.translator.lookup`); what is not translated yet leads to the dispatcher's resolver.
 """
 
 from __future__ import annotations
 
-from emu.cpu.state import OFFSETS, ExitReason
-from emu.cpu.translator.frame import RARELY, STATE, TABLE, Frame
+from typing import Protocol
+
+from emu.cpu.state import ExitReason
+from emu.cpu.translator.emitter import Emitter
+from emu.cpu.translator.frame import RARELY, TABLE, Frame
 from emu.cpu.value_ir import IrBits
 
 CHUNK_BITS = 16
+
+
+class StateReader(Protocol):
+    """A unit's Frame, or a helper."""
+
+    em: Emitter
+
+    def load_state(self, name: str, kind: str = "i32") -> str:
+        """A field of the state, by LLVM name."""
 
 
 def call(frame: Frame, target: IrBits, back: int) -> None:
@@ -52,7 +64,7 @@ def unless(frame: Frame, condition: str, reason: str) -> None:
     em.enter(after)
 
 
-def look_up(frame: Frame, target: IrBits) -> str:
+def look_up(frame: StateReader, target: IrBits) -> str:
     """The host function for a guest address."""
     em = frame.em
     chunks = frame.load_state("jump_cache", "ptr")
@@ -69,6 +81,3 @@ def engine_data(frame: Frame, place: int) -> str:
     table = frame.load_state("engine_data", "ptr")
     at = em.value(f"getelementptr ptr, ptr {table}, i64 {place}")
     return em.value(f"load ptr, ptr {at}{TABLE}")
-
-
-__all__ = ["CHUNK_BITS", "OFFSETS", "STATE", "call", "engine_data", "look_up", "tail_jump", "unless"]

@@ -1,8 +1,8 @@
 """Cells: the pieces of processor state that a unit keeps in LLVM registers.
 
 A cell is an alloca, which LLVM's SROA turns into SSA values; it mirrors one field of
-:class:`~emu.cpu.state.CpuState`. Its type is chosen so that the usual operations need no conversion: vectors for
-q registers and the lanes of QACC, float for f registers.
+:class:`~emu.cpu.state.CpuState`. Its type is chosen so that the usual operations need no conversion:
+vectors for q registers and the lanes of QACC, float for f registers.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def _state_cell(key: Key, qacc_lane: int) -> Cell:
 
 
 def qacc_lane_of(mnemonics: list[str]) -> int:
-    """Lane width in which these instructions use QACC: 20 (bytes), 40 (halfwords), or 160 when none computes."""
+    """Lane width in which these instructions use QACC: 20 (bytes), 40 (halfwords), or 160 when none
+    computes.
+    """
     lanes = [20 if "8." in name else 40 for name in mnemonics if ".qacc" in name and _computes(name)]
     lanes += [20 if "8." in name else 40 for name in mnemonics if name.startswith("ee.ldqa.")]
     return max(set(lanes), key=lanes.count, default=160)

@@ -25,7 +25,9 @@ _NO_SUCCESSOR = frozenset({"j", "jx", "ret", "ret.n", "retw", "retw.n"})
 
 @dataclass
 class CodeBlock:
-    """Straight-line code. ``window_level``: panes known to be free at its start. ``is_loop_head``: a jump goes back here."""
+    """Straight-line code. ``window_level``: panes known to be free at its start. ``is_loop_head``: a jump
+    goes back here.
+    """
 
     start: int
     plans: list[Plan] = field(default_factory=list)

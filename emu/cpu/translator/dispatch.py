@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
-from emu.cpu.memory import PAGE_BITS
+from emu.cpu.map import PAGE_BITS
 from emu.cpu.state import ExitReason, address_of
 from emu.cpu.translator.blocks import BLOCKS
+from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.discover import Code, LoopEnd, Reader, discover
 from emu.cpu.translator.library import library, unit_key
 from emu.cpu.translator.lookup import JumpTable
@@ -38,7 +39,7 @@ class Translator:
         self.return_address = engine.stepper.return_address
         self._reader = Reader(self.memory, self.choices.readings["float_pair_coprocessor"])
         self._resolver = _FUNCTION(self._resolve)
-        helpers = library().helpers()
+        helpers = library().helpers(self.choices.checks)
         self._finish = helpers["finish"]
         self._run_native = _FUNCTION(helpers["run"])
         self._helpers = (ctypes.c_uint64 * 2)(helpers["spill"], helpers["fill"])
@@ -50,12 +51,12 @@ class Translator:
         self._trouble: BaseException | None = None
         self.memory.code_hook = self._code_changes
 
-    # --- running ----------------------------------------------------------------------------------------
+    # --- running ------------------------------------------------------------
     def run(self) -> ExitReason:
         """Run from PC to the return address (RETURN) or until the budget is used up (BUDGET). Raises Trap."""
         state, stepper, end = self.state, self.stepper, self.return_address
         state.engine_data = ctypes.addressof(self._helpers)
-        while state.PC != end:
+        while end != state.PC:
             reason = self._run_units()
             if reason == ExitReason.RETURN:
                 break
@@ -101,7 +102,7 @@ class Translator:
             table.remove(state.PC)
         return True
 
-    # --- making units --------------------------------------------------------------------------------------
+    # --- making units ------------------------------------------------------------
     def _resolve(self, state_address: int, depth: int) -> int:
         """Called by native code for an address that has no unit yet."""
         try:
@@ -155,7 +156,6 @@ def choices_of(engine: Engine) -> Choices:
         fused=options.fused == "fused",
         track_fsr=engine.track_fsr,
         vectors=options.exceptions == "vectors",
-        bounds=options.bounds,
-        check_init=options.check_init,
+        checks=Checks(options.bounds, options.bounds and options.check_init),
         readings=engine.readings,
     )

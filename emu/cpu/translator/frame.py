@@ -1,8 +1,9 @@
-"""The processor state inside a unit: cells, what is dirty, exits, stores before calls and loads behind them.
+"""The processor state inside a unit: cells, what is dirty, exits, stores before calls and loads behind
+them.
 
-Which cells must be stored at an exit depends on code that may be translated later (a loop), so exits, stores and
-loads are written as placeholders and filled in by :meth:`Frame.finish`. Nodes are the vertices of that analysis:
-pieces of straight code with one entry.
+Which cells must be stored at an exit depends on code that may be translated later (a loop), so exits,
+stores and loads are written as placeholders and filled in by :meth:`Frame.finish`. Nodes are the vertices
+of that analysis: pieces of straight code with one entry.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from dataclasses import dataclass, field
 
 from emu.cpu.state import OFFSETS
 from emu.cpu.translator.cells import BUDGET, Cell, Key, make_cell
+from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.emitter import Block, Emitter
 from emu.cpu.value_ir import IrBits
 
 STATE = ", !tbaa !1"
 TABLE = ", !tbaa !2"
 GUEST = ", !tbaa !3"
+SHADOW = ", !tbaa !9"
 RARELY = ", !prof !4"
 METADATA = """
 !0 = !{!"emu"}
@@ -29,8 +32,12 @@ METADATA = """
 !6 = !{!"tables", !0}
 !7 = !{!"guest", !0}
 !8 = !{}
+!9 = !{!10, !10, i64 0}
+!10 = !{!"shadow", !0}
 """
-"""Processor state, tables of the engine and guest memory never overlap; taken branches of RARELY are the second."""
+"""Processor state, tables, guest memory and its shadow never overlap; taken branches of RARELY are the
+second.
+"""
 
 
 @dataclass(eq=False)
@@ -59,7 +66,7 @@ class Point:
 
 @dataclass(eq=False)
 class Exit:
-    """An edge out of the unit: LLVM names of pc and reason, instructions since the budget cell was written."""
+    """An edge out of the unit: LLVM names of pc and reason, instructions since the budget was written."""
 
     point: Point
     source: str
@@ -82,8 +89,9 @@ class Late:
 class Frame:
     """State of the unit under translation. The emitter's function is ``i32 (ptr %s, i32 %depth)``."""
 
-    def __init__(self, em: Emitter, qacc_lane: int) -> None:
+    def __init__(self, em: Emitter, qacc_lane: int, checks: Checks) -> None:
         self.em = em
+        self.checks = checks
         self._qacc_lane = qacc_lane
         self.cells: dict[Key, Cell] = {}
         self.node = Node(em.entry)
@@ -93,7 +101,7 @@ class Frame:
         self.pending = 0
         self.exact_pc = 0
 
-    # --- nodes ----------------------------------------------------------------------------------------
+    # --- nodes ------------------------------------------------------------
     def new_node(self, hint: str) -> Node:
         """A node whose block is not yet entered."""
         node = Node(self.em.new_block(hint))
@@ -120,7 +128,7 @@ class Frame:
         """This place."""
         return Point(self.node, self.node.is_flushed, frozenset(self.node.dirty))
 
-    # --- cells ------------------------------------------------------------------------------------------
+    # --- cells ------------------------------------------------------------
     def cell(self, key: Key) -> Cell:
         """The cell of a key, made at its first use."""
         cell = self.cells.get(key)
@@ -160,7 +168,7 @@ class Frame:
     def _as_stored(cell: Cell, value: IrBits) -> str:
         return f"float {value.float_name()}" if cell.is_float else value.split(cell.lane).typed
 
-    # --- memory side -------------------------------------------------------------------------------------
+    # --- memory side ------------------------------------------------------------
     def field_pointer(self, offset: int) -> str:
         """Address of a field of the state."""
         return self.em.value(f"getelementptr i8, ptr %s, i64 {offset}")
@@ -237,7 +245,7 @@ class Frame:
             lines.append(f"{name} = getelementptr i8, ptr %s, i64 {cell.offset}")
         return name
 
-    # --- the window ---------------------------------------------------------------------------------------
+    # --- the window ------------------------------------------------------------
     def set_window(self, base: str) -> None:
         """Addresses of the four quads of the window at ``base`` (an i32 of 0..15)."""
         em = self.em
@@ -250,7 +258,7 @@ class Frame:
             pointer = em.value(f"getelementptr i8, ptr {file}, i64 {wide}")
             em.line(f"store ptr {pointer}, ptr %quad{quad}")
 
-    # --- leaving the unit ------------------------------------------------------------------------------------
+    # --- leaving the unit ------------------------------------------------------------
     def exit_here(self, pc: str, reason: int, point: Point | None = None) -> None:
         """End the current block by leaving the unit; ``pc``: an i32 by LLVM name."""
         made = self._exit(pc, reason, point)
@@ -274,7 +282,7 @@ class Frame:
             self.write(BUDGET, self.read(BUDGET) - self.pending)
             self.pending = 0
 
-    # --- the end ------------------------------------------------------------------------------------------------
+    # --- the end ------------------------------------------------------------
     def finish(self) -> None:
         """Solve the analysis, write the exits and the allocas."""
         self._settle_dirty()

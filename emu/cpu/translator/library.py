@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from emu.cpu.translator import builtin
+from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.discover import Code
 from emu.cpu.translator.machine import Choices
 from emu.cpu.translator.modes import Mode
@@ -43,7 +44,7 @@ class Library:
     def __init__(self) -> None:
         self._loader = Loader()
         self._functions: dict[str, int] = {}
-        self._helpers: dict[str, int] = {}
+        self._helpers: dict[Checks, dict[str, int]] = {}
 
     def unit(self, key: str, symbol: str, make: Callable[[], str]) -> int:
         """Address of a unit; ``make`` writes its module when it is new."""
@@ -53,12 +54,12 @@ class Library:
             self._functions[key] = address
         return address
 
-    def helpers(self) -> dict[str, int]:
+    def helpers(self, checks: Checks) -> dict[str, int]:
         """Addresses of the functions of builtin.py by name."""
-        if not self._helpers:
-            code = object_code(builtin.module(), HOT)
-            self._helpers = self._loader.load_all(code, builtin.NAMES)
-        return self._helpers
+        if checks not in self._helpers:
+            code = object_code(builtin.module(checks), HOT)
+            self._helpers[checks] = self._loader.load_all(code, builtin.NAMES)
+        return self._helpers[checks]
 
 
 @cache

@@ -12,6 +12,7 @@ import numpy as np
 
 from emu.cpu.translator.calls import CHUNK_BITS
 
+Pointers = np.ndarray[Any, np.dtype[np.uint64]]
 CHUNK = 1 << CHUNK_BITS
 CHUNKS = 1 << (32 - CHUNK_BITS)
 
@@ -23,7 +24,9 @@ class JumpTable:
         """``resolver``: address of the function for everything that is not in the table."""
         self._resolver = resolver
         self._empty = self._new_chunk()
-        self._first: np.ndarray[Any, np.dtype[np.uint64]] = np.full(CHUNKS, self._empty.ctypes.data, np.uint64)
+        self._first: np.ndarray[Any, np.dtype[np.uint64]] = np.full(
+            CHUNKS, self._empty.ctypes.data, np.uint64
+        )
         self._chunks: dict[int, np.ndarray[Any, np.dtype[np.uint64]]] = {}
 
     @property
@@ -31,7 +34,7 @@ class JumpTable:
         """Host address of the first level."""
         return int(self._first.ctypes.data)
 
-    def _new_chunk(self) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    def _new_chunk(self) -> Pointers:
         return np.full(CHUNK, self._resolver, np.uint64)
 
     def set(self, pc: int, function: int) -> None:

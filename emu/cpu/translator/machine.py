@@ -11,6 +11,7 @@ from emu.cpu.machine import Cause, Machine, Operands
 from emu.cpu.plan import Plan
 from emu.cpu.state import STATES, ExitReason
 from emu.cpu.translator import access
+from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.frame import Frame
 from emu.cpu.translator.modes import Mode
 from emu.cpu.value_ir import IrBits, scalar
@@ -28,20 +29,19 @@ class Choices:
     fused: bool
     track_fsr: bool
     vectors: bool
-    bounds: bool
-    check_init: bool
+    checks: Checks
     readings: Mapping[str, str]
 
     def text(self) -> str:
         """All choices in one line, the same in every process."""
         readings = sorted(self.readings.items())
-        flags = (self.fused, self.track_fsr, self.vectors, self.bounds, self.check_init)
+        flags = (self.fused, self.track_fsr, self.vectors, self.checks)
         return f"{flags} {readings}"
 
     @property
     def has_helpers(self) -> bool:
         """True when windows are spilled and filled by native helpers."""
-        return not self.vectors and not self.bounds
+        return not self.vectors
 
 
 @dataclass
@@ -60,7 +60,9 @@ class Effects:
 class IrMachine(Machine):
     """One instruction at a time; :meth:`begin` starts one, :attr:`effects` collects what it does."""
 
-    def __init__(self, frame: Frame, mode: Mode, choices: Choices, blocks: Mapping[str, Callable[..., Any]]) -> None:
+    def __init__(
+        self, frame: Frame, mode: Mode, choices: Choices, blocks: Mapping[str, Callable[..., Any]]
+    ) -> None:
         self.frame = frame
         self.em = frame.em
         self.fused = choices.fused
@@ -209,6 +211,6 @@ def apply_write(frame: Frame, key: tuple[str, int], value: IrBits) -> None:
     if file == "br":
         whole = frame.read(("br", 0))
         mask = ((1 << value.width) - 1) << index
-        value = (whole & ~mask) | value.join().zext(_BOOLEANS).shl(index)
+        value = (whole & ~mask) | value.split(value.width).zext(_BOOLEANS).shl(index)
         key = ("br", 0)
-    frame.write(key, value.join() if value.count > 1 else value)
+    frame.write(key, value.split(value.width))

@@ -1,7 +1,7 @@
 """What a unit assumes about slowly changing state, so that it need not test it.
 
-Units are made for one mode. Instructions that change it are left to the stepper, after which the dispatcher looks
-at the mode again.
+Units are made for one mode. Instructions that change it are left to the stepper, after which the dispatcher
+looks at the mode again.
 """
 
 from __future__ import annotations

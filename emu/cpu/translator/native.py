@@ -78,7 +78,9 @@ class Loader:
         return self.load_all(code, (symbol,))[symbol]
 
     def load_all(self, code: bytes, symbols: Sequence[str]) -> dict[str, int]:
-        """Addresses of several symbols of an object; the first one's is the object's name in :meth:`forget`."""
+        """Addresses of several symbols of an object; the first one's is the object's name in
+        :meth:`forget`.
+        """
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for symbol in symbols:
             builder.export_symbol(symbol)

@@ -41,7 +41,8 @@ _HANDLED = {
 def stepper_reason(row: Row) -> str:
     """Why the row is left to the stepper; "" when it is translated.
 
-    What asks the engine for a service (``Machine.service``) is left to it too; that shows when the effect is run.
+    What asks the engine for a service (``Machine.service``) is left to it too; that shows when the effect
+    is run.
     """
     if row.mnemonic in _HANDLED:
         return ""

@@ -1,8 +1,8 @@
 """Translates the code of a unit to the text of an LLVM module.
 
-The function is ``i32 unit(ptr state, i32 depth)``: it runs from the unit's entry until it returns, and gives back an
-ExitReason with the whole state in memory; RUNNING means "go on at PC". ``depth`` counts down the host stack. See
-docs/engine.md.
+The function is ``i32 unit(ptr state, i32 depth)``: it runs from the unit's entry until it returns, and
+gives back an ExitReason with the whole state in memory; RUNNING means "go on at PC". ``depth`` counts down
+the host stack. See docs/engine.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from emu.cpu.state import OFFSETS, ExitReason
-from emu.cpu.translator import calls
+from emu.cpu.translator import access, calls
 from emu.cpu.translator.cells import BUDGET, qacc_lane_of
 from emu.cpu.translator.discover import Code, CodeBlock
 from emu.cpu.translator.emitter import Emitter
@@ -54,7 +54,7 @@ class UnitTranslator:
         self.choices = choices
         self.em = Emitter(f"i32 @{symbol}(ptr noalias nonnull %s, i32 %depth) nounwind")
         mnemonics = [plan.insn.mnemonic for plan in code.plans]
-        self.frame = Frame(self.em, qacc_lane_of(mnemonics))
+        self.frame = Frame(self.em, qacc_lane_of(mnemonics), choices.checks)
         self.machine = IrMachine(self.frame, mode, choices, blocks)
         self.operands = IrOperands(self.machine)
         self.nodes: dict[int, Node] = {}
@@ -70,12 +70,10 @@ class UnitTranslator:
         self.frame.finish()
         return self.em.text()
 
-    # --- entry ------------------------------------------------------------------------------------------
+    # --- entry ------------------------------------------------------------
     def _prologue(self) -> None:
         frame, em = self.frame, self.em
-        for table in ("read_pages", "write_pages"):
-            em.line(f"%{table}.p = getelementptr i8, ptr %s, i64 {OFFSETS[table]}")
-            em.line(f"%{table} = load ptr, ptr %{table}.p{STATE}, !invariant.load !8")
+        access.open_tables(em, self.choices.checks)
         frame.cell(BUDGET)
         frame.set_window(frame.load_state("WindowBase"))
         frame.late_load()
@@ -103,7 +101,7 @@ class UnitTranslator:
         enough = ~self.frame.read(BUDGET).slt(self.margin)
         self.frame.exit_unless(enough.name, str(pc), ExitReason.BUDGET)
 
-    # --- blocks -----------------------------------------------------------------------------------------
+    # --- blocks ------------------------------------------------------------
     def _block(self, block: CodeBlock) -> None:
         self.frame.enter(self.nodes[block.start])
         self.level = block.window_level
@@ -187,7 +185,7 @@ class UnitTranslator:
             if key[0] in ("WindowBase", "WindowStart"):
                 self.frame.store_state(key[0], value.zext(32).typed)
 
-    # --- control ---------------------------------------------------------------------------------------------
+    # --- control ------------------------------------------------------------
     def _return(self, base: IrBits | None) -> None:
         frame = self.frame
         target = self.machine.effects.jump
@@ -285,4 +283,3 @@ class UnitTranslator:
             frame.enter(other)
             where = frame.read(("LBEG", 0))
         calls.tail_jump(frame, where)
-

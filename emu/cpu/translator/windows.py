@@ -1,7 +1,9 @@
-"""Register windows in translated code: occupied panes are spilled before their first use, frames refilled on return.
+"""Register windows in translated code: occupied panes are spilled before their first use, frames refilled
+on return.
 
-The check is made once for each pane and path (``window_level``); a spill or fill itself is a call of a native
-helper (:mod:`emu.cpu.translator.builtin`), or the stepper's business where the image's own handlers have to run.
+The check is made once for each pane and path (``window_level``); a spill or fill itself is a call of a
+native helper (:mod:`emu.cpu.translator.builtin`), or the stepper's business where the image's own handlers
+have to run.
 """
 
 from __future__ import annotations
