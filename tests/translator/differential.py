@@ -1,7 +1,7 @@
 """Every instruction, random encodings and dirty states, stepper against translator.
 
-``python -m tests.translator.differential [--encodings N] [--states N] [--seed N] [mnemonic ...]`` runs a campaign and
-prints a table; the tests run a small one.
+``python -m tests.translator.differential [--encodings N] [--states N] [--seed N] [mnemonic ...]`` runs a
+campaign and prints a table; the tests run a small one.
 """
 
 import argparse
@@ -18,14 +18,23 @@ from emu.cpu.translator.dispatch import _FUNCTION, choices_of
 from emu.cpu.translator.library import library
 from emu.cpu.translator.lookup import JumpTable
 from emu.cpu.translator.modes import Mode
-from emu.cpu.translator.native import COLD, Loader, object_code
+from emu.cpu.translator.native import COLD, HOT, Loader, object_code
 from emu.cpu.translator.policy import stepper_reason
 from emu.cpu.translator.unit import UnitTranslator, module_text
 from emu.isa.disasm import text
 from emu.isa.encode import OperandError, encode_word
 from emu.isa.semantics import effects
 from emu.isa.table import rows
-from tests.translator.rig import CODE, DATA_SIZE, Side, difference, interesting, options, random_state
+from tests.translator.rig import (
+    CODE,
+    DATA_SIZE,
+    Side,
+    difference,
+    options,
+    random_bytes,
+    random_permissions,
+    random_state,
+)
 
 _DONE = (ExitReason.RETURN, ExitReason.RUNNING)
 """The unit went on to another address, or returned."""
@@ -98,11 +107,10 @@ class Campaign:
 
     def _case(self, row, rng, pc, word, begin, function, tally):
         start = random_state(rng, pc, pc + row.length, begin or CODE + 0x400)
-        data = bytes(interesting(rng, 8 * 64).to_bytes(64, "little")) * (DATA_SIZE // 64)
-        data = memoryview(bytearray(data)).cast("B")
+        data, permissions = random_bytes(rng), random_permissions(rng)
         stepped, native = self.stepped, self.native
         for side in (stepped, native):
-            side.load(address_of(start), data)
+            side.load(address_of(start), data, permissions)
             self._put(side, row, pc, word)
         want = stepped.step_through(pc)
         reason, got = self._run(function, pc)
@@ -168,9 +176,12 @@ def main(arguments):
     parser.add_argument("--states", type=int, default=25)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep-going", action="store_true")
+    parser.add_argument("--bounds", action="store_true", help="with the permission map")
+    parser.add_argument("--effort", choices=(COLD, HOT), default=COLD)
     parser.add_argument("mnemonics", nargs="*")
     given = parser.parse_args(arguments)
-    campaign = Campaign(given.seed)
+    changes = {"bounds": True, "check_init": True} if given.bounds else {}
+    campaign = Campaign(given.seed, changes, given.effort)
     chosen = [row for row in known_rows() if not given.mnemonics or row.mnemonic in given.mnemonics]
     failed = 0
     for row in chosen:

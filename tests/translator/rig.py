@@ -3,10 +3,13 @@
 import ctypes
 import random
 
+import numpy as np
+
 from emu.cpu.diagnostics import Diagnostics
 from emu.cpu.memory import Memory
 from emu.cpu.options import EngineOptions
 from emu.cpu.readings import choose
+from emu.cpu.shadow import INIT, READ, WRITE
 from emu.cpu.state import OFFSETS, SIZE, STATES, CpuState, ExitReason, address_of, new_state
 from emu.cpu.stepper import Stepper
 from emu.cpu.trapping import TrapMaker
@@ -29,6 +32,9 @@ class Side:
         self.memory = Memory()
         self.memory.add_ram("code", CODE, CODE_SIZE, "rwx")
         self.memory.add_ram("data", DATA, DATA_SIZE, "rw")
+        if options.bounds:
+            self.memory.shadow.enable(options.check_init)
+            self.memory.shadow.allow(CODE, CODE_SIZE, READ | WRITE | INIT)
         self.state = new_state()
         self.readings = choose(options.readings)
         self.track_fsr = bool(options.track_fsr)
@@ -45,15 +51,19 @@ class Side:
     def connect(self):
         self.state.read_pages = self.memory.read_pages_address
         self.state.write_pages = self.memory.write_pages_address
+        self.state.shadow_pages = self.memory.shadow.pages_address
 
-    def load(self, snapshot, data):
-        """Everything but the engine's pointers from ``snapshot``; ``data`` to the data region."""
+    def load(self, snapshot, data, permissions):
+        """All but the engine's pointers from ``snapshot``; ``data`` and, under the map, ``permissions``."""
         ctypes.memmove(address_of(self.state), snapshot, SIZE)
         self.connect()
         self.memory.view(DATA, DATA_SIZE)[:] = data
+        if self.options.bounds:
+            for part in self.memory.shadow._parts(DATA, DATA_SIZE):
+                part[:] = permissions
 
     def image(self):
-        """The architectural state and the data region as bytes."""
+        """The architectural state, instructions, the data region, its permissions."""
         raw = ctypes.string_at(address_of(self.state), _EXITS)
         count = self.state.instructions
         return (
@@ -128,6 +138,20 @@ def random_state(rng, pc, next_pc, loop_begin):
     state.instructions = rng.getrandbits(40)
     state.budget = 3
     return state
+
+
+def random_bytes(rng):
+    """Contents of the data region."""
+    return np.frombuffer(rng.randbytes(64) * (DATA_SIZE // 64), np.uint8)
+
+
+def random_permissions(rng):
+    """Shadow bytes of the data region: mostly everything is allowed, in stretches something is not."""
+    found = np.full(DATA_SIZE, READ | WRITE | INIT, np.uint8)
+    for _ in range(rng.choice([0, 0, 4, 40])):
+        start = rng.randrange(DATA_SIZE)
+        found[start : start + rng.choice([1, 1, 2, 7, 16, 100])] = rng.randrange(8)
+    return found
 
 
 def random_word(rng):

@@ -31,6 +31,9 @@ _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32)
 class Translator:
     """The translator tier of one engine."""
 
+    CHECKS_BOUNDS = True
+    """Translated code obeys the permission map."""
+
     def __init__(self, engine: Engine) -> None:
         self.state = engine.state
         self.memory = engine.memory
