@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import groupby
 
-from emu.cpu.machine import Machine, Operands
+from emu.cpu.machine import Cause, Machine, Operands
 from emu.cpu.values import Bits
 from emu.isa.registers import BY_MNEMONIC, STATES, Part, SystemRegister
 from emu.isa.semantics.core_ps import gather, spread
@@ -26,6 +26,8 @@ CLEARABLE_INTERRUPTS = SOFTWARE_INTERRUPTS | 0x50400400
 TIMER_INTERRUPTS = {"CCOMPARE0": 6, "CCOMPARE1": 15, "CCOMPARE2": 16}
 """Interrupt number of each timer (XCHAL_TIMERn_INTERRUPT)."""
 
+_ABSENT = frozenset({"LITBASE", "ERACCESS"})
+"""Opcodes without any state in the tool tables: of options (absolute literals, rings) that the core lacks."""
 _READ_ONLY = frozenset({"CONFIGID0"})
 """wsr exists as an opcode, the register keeps what the core was built with."""
 _SIGNED = frozenset({"ACCHI"})
@@ -115,6 +117,11 @@ _WRITES: dict[str, Callable[[Machine, Operands, SystemRegister, Bits], None]] = 
 
 
 # --- the instructions -------------------------------------------------------------------------------
+def absent(m: Machine, o: Operands) -> None:
+    """Access to a register that the core does not have (as QEMU for a core without the option)."""
+    m.raise_always(Cause.ILLEGAL_INSTRUCTION)
+
+
 def read(m: Machine, o: Operands, register: SystemRegister, to: str) -> None:
     """rsr.* and rur.*."""
     o.write(to, _read(m, o, register))
@@ -134,7 +141,9 @@ def exchange(m: Machine, o: Operands, register: SystemRegister) -> None:
 
 def _register_all() -> None:
     for mnemonic, register in BY_MNEMONIC.items():
-        if mnemonic == register.read:
+        if register.name in _ABSENT:
+            semantics(mnemonic)(absent)
+        elif mnemonic == register.read:
             to = by_key()[mnemonic].operands[0].name
             semantics(mnemonic, register=register, to=to)(read)
         else:

@@ -73,7 +73,8 @@ def test_special_register_tests_reach_every_access():
         for n in range(count)
     } | {f"{kind}.eps{n}" for kind in ("rsr", "wsr", "xsr") for n in range(2, 8)}
     spelled = set(re.findall(r"((?:rsr|wsr|xsr|rur|wur)\.[a-z0-9_]+) a", text))
-    missing = sorted(set(BY_MNEMONIC) - whole - pieces - wide - small - numbered - spelled)
+    absent = {text.split()[0] for text in special.ABSENT}
+    missing = sorted(set(BY_MNEMONIC) - absent - whole - pieces - wide - small - numbered - spelled)
     assert not missing
 
 

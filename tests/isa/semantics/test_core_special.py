@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from instruction_driver import Cpu, check
+from instruction_driver import Cpu, check, check_raises
 
+from emu.cpu.machine import Cause
 from emu.isa.registers import BY_MNEMONIC, SPECIAL_BY_NAME
 from emu.isa.table import rows
 
@@ -34,8 +35,7 @@ WHOLE = {
     "depc": ("DEPC", 32), "cpenable": ("CPENABLE", 8), "intenable": ("INTENABLE", 32),
     "exccause": ("EXCCAUSE", 6),
     "icount": ("ICOUNT", 32), "icountlevel": ("ICOUNTLEVEL", 4), "excvaddr": ("EXCVADDR", 32),
-    "litbase": ("LITBASE", 32), "eraccess": ("ERACCESS", 32),
-}  # fmt: skip
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -169,6 +169,14 @@ CONSTANTS = [
 @pytest.mark.parametrize(("text", "given", "expected"), CONSTANTS)
 def test_constant_and_write_only_registers(text, given, expected):
     check(text, given, expected)
+
+
+ABSENT = [f"{kind}.{name} a3" for name in ("litbase", "eraccess") for kind in ("rsr", "wsr", "xsr")]
+
+
+@pytest.mark.parametrize("text", ABSENT)
+def test_registers_of_options_that_the_core_lacks(text):
+    check_raises(text, {}, Cause.ILLEGAL_INSTRUCTION)
 
 
 def test_reset_values_of_the_configuration_numbers():
