@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 
+import fp_measured as measured
 import fp_reference as ref
 import pytest
 from fp_code import DIVISION, ROOT, instructions
@@ -88,6 +89,26 @@ CHIP = [
 def test_single_steps(row):
     name, before, operand, after, flags = row
     check(f"{name} f0, f1", {"f0": before, "f1": operand}, {"f0": after} | flags_of(flags))
+
+
+MEASURED = [
+    ("nexp01.s", measured.NEXP01),
+    ("mksadj.s", measured.MKSADJ),
+    ("mkdadj.s", measured.MKDADJ),
+    ("addexp.s", measured.ADDEXP),
+    ("addexpm.s", measured.ADDEXPM),
+]
+
+
+@pytest.mark.parametrize(("name", "table"), MEASURED)
+def test_measured_steps(name, table):
+    """chip: whole grids of fr and fs, results and flags."""
+    run, expected = Runner(f"{name} f0, f1"), measured.rows(table)
+    grid = [(r, s) for r in measured.BEFORE for s in measured.OPERANDS]
+    assert len(expected) in (24, 96, 144)
+    for (before, operand), (bits, flags) in zip(grid, expected, strict=False):
+        got = run(operand, 0, before, 0)
+        assert got == (bits, flags >> 7), f"{name} fr={before:#010x} fs={operand:#010x}: {got[0]:#010x}"
 
 
 @pytest.mark.parametrize("imm", range(16))
