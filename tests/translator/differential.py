@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
+from emu.cpu.cache import default_folder
 from emu.cpu.state import ExitReason, address_of
 from emu.cpu.translator.blocks import BLOCKS
 from emu.cpu.translator.discover import Reader, discover
@@ -59,7 +60,7 @@ class Campaign:
         self.options = options(**(changes or {}))
         self.stepped, self.native = Side(self.options), Side(self.options)
         self.choices = choices_of(self.native)
-        helpers = library().helpers(self.choices.checks)
+        helpers = library(default_folder()).helpers(self.choices.checks)
         self.helpers = (ctypes.c_uint64 * 2)(helpers["spill"], helpers["fill"])
         self.table = JumpTable(helpers["finish"])
         self.loader = Loader()

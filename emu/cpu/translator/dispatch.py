@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING
 
+from emu.cpu.cache import default_folder
 from emu.cpu.map import PAGE_BITS
 from emu.cpu.state import ExitReason, address_of
 from emu.cpu.translator.blocks import BLOCKS
@@ -42,7 +43,8 @@ class Translator:
         self.return_address = engine.stepper.return_address
         self._reader = Reader(self.memory, self.choices.readings["float_pair_coprocessor"])
         self._resolver = _FUNCTION(self._resolve)
-        helpers = library().helpers(self.choices.checks)
+        self._library = library(engine.options.cache_dir or default_folder())
+        helpers = self._library.helpers(self.choices.checks)
         self._finish = helpers["finish"]
         self._run_native = _FUNCTION(helpers["run"])
         self._helpers = (ctypes.c_uint64 * 2)(helpers["spill"], helpers["fill"])
@@ -131,7 +133,7 @@ class Translator:
         if code is None:
             return None
         key = unit_key(code, mode, self.choices)
-        function = library().unit(key, SYMBOL, lambda: translate(code, mode, self.choices, BLOCKS))
+        function = self._library.unit(key, SYMBOL, lambda: translate(code, mode, self.choices, BLOCKS))
         self._tables[mode].set(pc, function)
         self._watch(code)
         return function

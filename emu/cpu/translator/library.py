@@ -1,4 +1,4 @@
-"""Native code by what it was made from: shared by all engines of the process."""
+"""Native code by what it was made from: in this process, then in the cache folder, then newly made."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from emu.cpu.cache import FileCache
 from emu.cpu.translator import builtin
 from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.discover import Code
@@ -29,9 +30,14 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
+@cache
+def _origin() -> str:
+    return f"{source_digest()} {host_description()}"
+
+
 def unit_key(code: Code, mode: Mode, choices: Choices) -> str:
     """Names the native code of a unit: equal keys, equal code."""
-    digest = hashlib.sha256(f"{source_digest()} {host_description()} {mode} {choices.text()}".encode())
+    digest = hashlib.sha256(f"unit {_origin()} {mode} {choices.text()}".encode())
     digest.update(f"{code.entry} {sorted(code.loop_ends)}".encode())
     for start, data in code.ranges():
         digest.update(f" {start} {len(data)} ".encode() + data)
@@ -39,30 +45,45 @@ def unit_key(code: Code, mode: Mode, choices: Choices) -> str:
 
 
 class Library:
-    """Functions in this process by key."""
+    """Functions in this process by key. One for each cache folder, shared by all engines."""
 
-    def __init__(self) -> None:
+    def __init__(self, cache_folder: Path) -> None:
+        self._cache = FileCache(cache_folder)
         self._loader = Loader()
-        self._functions: dict[str, int] = {}
-        self._helpers: dict[Checks, dict[str, int]] = {}
+        self._functions: dict[str, dict[str, int]] = {}
+        self.made = 0
+        """Objects that had to be translated, not loaded."""
 
     def unit(self, key: str, symbol: str, make: Callable[[], str]) -> int:
         """Address of a unit; ``make`` writes its module when it is new."""
-        address = self._functions.get(key)
-        if address is None:
-            address = self._loader.load(object_code(make(), HOT), symbol)
-            self._functions[key] = address
-        return address
+        return self._find(key, (symbol,), make)[symbol]
 
     def helpers(self, checks: Checks) -> dict[str, int]:
         """Addresses of the functions of builtin.py by name."""
-        if checks not in self._helpers:
-            code = object_code(builtin.module(checks), HOT)
-            self._helpers[checks] = self._loader.load_all(code, builtin.NAMES)
-        return self._helpers[checks]
+        key = hashlib.sha256(f"helpers {_origin()} {checks}".encode()).hexdigest()
+        return self._find(key, builtin.NAMES, lambda: builtin.module(checks))
+
+    def _find(self, key: str, symbols: tuple[str, ...], make: Callable[[], str]) -> dict[str, int]:
+        found = self._functions.get(key)
+        if found is None:
+            found = self._functions[key] = self._from_cache(key, symbols) or self._make(key, symbols, make)
+        return found
+
+    def _from_cache(self, key: str, symbols: tuple[str, ...]) -> dict[str, int] | None:
+        code = self._cache.get(key)
+        try:
+            return None if code is None else self._loader.load_all(code, symbols)
+        except RuntimeError:
+            return None
+
+    def _make(self, key: str, symbols: tuple[str, ...], make: Callable[[], str]) -> dict[str, int]:
+        code = object_code(make(), HOT)
+        self.made += 1
+        self._cache.put(key, code)
+        return self._loader.load_all(code, symbols)
 
 
 @cache
-def library() -> Library:
-    """The process's library."""
-    return Library()
+def library(cache_folder: Path) -> Library:
+    """The process's library for a cache folder."""
+    return Library(cache_folder)
