@@ -32,7 +32,7 @@ def add(m: Machine, o: Operands, flip: int) -> None:
         exact = exact_sum(a.f_resize(64), summand.f_resize(64))
         flags = rounding_flags(m, exact, result, mode, finite(a, b))
         raise_flags(m, Invalid=signalling(a, b) | made_nan(result, a, b), **flags)
-    o.fr = propagate(result, b, a)
+    o.fr = propagate(m, result, b, a)
 
 
 @semantics("mul.s")
@@ -44,7 +44,7 @@ def multiply(m: Machine, o: Operands) -> None:
     if m.track_fsr:
         flags = rounding_flags(m, exact_product(a, b), result, mode, finite(a, b))
         raise_flags(m, Invalid=signalling(a, b) | made_nan(result, a, b), **flags)
-    o.fr = propagate(result, b, a)
+    o.fr = propagate(m, result, b, a)
 
 
 @semantics("madd.s", flip=0)
@@ -56,7 +56,7 @@ def multiply_add(m: Machine, o: Operands, flip: int) -> None:
     mode = rounding(m)
     a, b, c = o.fs, o.ft, o.fr
     step = _fused if m.fused else _split
-    o.fr = propagate(step(m, a ^ flip, b, c, mode), c, b, a)
+    o.fr = propagate(m, step(m, a ^ flip, b, c, mode), c, b, a)
 
 
 def _fused(m: Machine, a: Bits, b: Bits, c: Bits, mode: Bits) -> Bits:
@@ -90,7 +90,7 @@ def _split(m: Machine, a: Bits, b: Bits, c: Bits, mode: Bits) -> Bits:
 def multiply_add_nearest(m: Machine, o: Operands) -> None:
     """``fr = fr + fs * ft``, one rounding to nearest even whatever FCR says, without flags."""
     a, b, c = o.fs, o.ft, o.fr
-    o.fr = propagate(a.fma(b, c), c, b, a)
+    o.fr = propagate(m, a.fma(b, c), c, b, a)
 
 
 # --- comparison -----------------------------------------------------------------------------------

@@ -43,13 +43,15 @@ def is_zero(x: Bits) -> Bits:
     return (x & ~SIGN).eq(0)
 
 
-def propagate(result: Bits, *operands: Bits) -> Bits:
-    """``result`` (0x7FC00000 if NaN), or the first NaN among the operands, which come in order of
-    precedence.
+def propagate(m: Machine, result: Bits, *operands: Bits) -> Bits:
+    """``result`` where it is a number, else the first NaN among the operands in order of precedence.
+
+    The NaN is chosen beside the arithmetic, not behind it, so that it costs one test and one choice there.
     """
+    chosen = m.const(32, DEFAULT_NAN)
     for operand in reversed(operands):
-        result = is_nan(operand).select(operand | QUIET, result)
-    return result
+        chosen = is_nan(operand).select(operand | QUIET, chosen)
+    return is_nan(result).select(chosen, result)
 
 
 def rounding(m: Machine) -> Bits:
