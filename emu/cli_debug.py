@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from emu.image import Image
 
 _FILE = click.Path(path_type=Path)
-_ARGS = """ARGS: numbers (12, -1, 0xff), f:1.5 (float), d:1.5 (double), l:1 (64 bits), &symbol; buffers, passed by
-pointer: zeros:64, s8:1,2,3 (also u8 s16 u16 s32 u32 f32 s64 u64 f64), @file.npy, @file (its bytes). name=ARG names a
-buffer, ARG:+3 misaligns it. ELF: a file, or - for the bundled reference image."""
+_ARGS = """ARGS: numbers (12, -1, 0xff), f:1.5 (float), d:1.5 (double), l:1 (64 bits), &symbol;
+buffers, passed by pointer: zeros:64, s8:1,2,3 (also u8 s16 u16 s32 u32 f32 s64 u64 f64), @file.npy,
+@file (its bytes). name=ARG names a buffer, ARG:+3 misaligns it. ELF: a file, or - for the bundled
+reference image."""
 _AS_IS: dict[str, Any] = {"ignore_unknown_options": True}
 """So that -1 is an argument of the call and not an option."""
 EXIT_TRAP = 4
@@ -189,7 +191,90 @@ def _input_errors() -> Iterator[None]:
 @contextmanager
 def _output(path: Path | None) -> Iterator[TextIO]:
     if path is None:
-        yield click.get_text_stream("stdout")
+        yield sys.stdout
         return
     with path.open("w", encoding="utf-8") as file:
         yield file
+
+
+@click.command(context_settings=_AS_IS, epilog=_ARGS)
+@click.argument("elf", type=_FILE)
+@click.argument("args", nargs=-1)
+@click.option(
+    "--gdb", "port", type=click.IntRange(0, 65535), help="Wait for GDB on this port (0: a free one)."
+)
+@click.option(
+    "--call", "symbol", metavar="SYMBOL|ADDR", help="Call a function with ARGS instead of starting up."
+)
+@click.option("--once", is_flag=True, help="End when the first debugger leaves.")
+@engine_options
+@guarded
+def run(
+    elf: Path, args: tuple[str, ...], port: int | None, symbol: str | None, once: bool, **options: Any
+) -> int:
+    """Run an image from its entry point, or one of its functions, by itself or under a debugger.
+
+    The GDB server listens on the loopback interface only: use 'target remote 127.0.0.1:PORT' in a GDB for the
+    ESP32-S3, and 'monitor' for what the emulator knows.
+    """
+    from emu.verify.errors import UsageProblem
+
+    if args and symbol is None:
+        raise UsageProblem("ARGS are those of a function: name it with --call")
+    with _input_errors():
+        engine, started = _start(elf, symbol, args, options)
+    if port is None:
+        return _run_alone(engine, started, options["budget"])
+    return _serve(engine, started, port, once)
+
+
+def _start(elf: Path, symbol: str | None, args: tuple[str, ...], options: dict[str, Any]) -> Any:
+    """An engine at the entry point of its image (exceptions go to the image's handlers) or of a call."""
+    from emu.cpu.engine import Engine
+    from emu.debug.calls import start
+
+    image = _load(elf)
+    if symbol is not None:
+        engine, call = _prepare(image, symbol, args, options)
+        return engine, start(engine, call)
+    engine = Engine(image, _options(options, exceptions="vectors"))
+    engine.state.PC = image.entry
+    return engine, None
+
+
+def _run_alone(engine: Engine, started: Any, budget: int) -> int:
+    from emu.cpu.traps import Trap
+    from emu.debug import outcome
+
+    result = trap = None
+    engine.state.budget = budget
+    try:
+        engine.run()
+        result = engine.finish(started.entered) if started is not None else None
+    except Trap as caught:
+        trap = caught
+    if started is None:
+        click.echo(str(trap) if trap is not None else "the program returned")
+    else:
+        for line in outcome.text_lines(engine, started, result, trap):
+            click.echo(line)
+    return EXIT_TRAP if trap is not None else 0
+
+
+def _serve(engine: Engine, started: Any, port: int, once: bool) -> int:
+    from emu.debug.gdb.inferior import Inferior
+    from emu.debug.gdb.server import Server
+    from emu.verify.errors import UsageProblem
+
+    try:
+        server = Server(Inferior(engine, started), port, click.echo)
+    except OSError as error:
+        raise UsageProblem(f"port {port}: {error.strerror}; choose another, or 0 for a free one") from None
+    with server:
+        click.echo(
+            f"GDB server on 127.0.0.1:{server.port} (this machine only), at {engine.locate(engine.state.PC)}"
+        )
+        click.echo(f"  target remote 127.0.0.1:{server.port}")
+        sys.stdout.flush()
+        server.serve(once)
+    return 0

@@ -18,8 +18,8 @@ _DATA_ROW = 8
 class Entry:
     """One row of a listing.
 
-    ``insn`` is None for literals and data. ``target``: of a branch, jump, call or loop. ``literal``: address of
-    the word that an l32r loads; ``value``: that word, or the literal itself; None when unknown.
+    ``insn`` is None for literals and data. ``target``: of a branch, jump, call or loop. ``literal``: address
+    of the word that an l32r loads; ``value``: that word, or the literal itself; None when unknown.
     """
 
     address: int
@@ -40,7 +40,7 @@ class Range:
 
 
 def select(image: Image, texts: Sequence[str]) -> list[Range]:
-    """Ranges for ``SYMBOL``, ``ADDR``, ``ADDR..ADDR`` or ``SYMBOL..SYMBOL``; all executable segments for none.
+    """Ranges for ``SYMBOL``, ``ADDR``, ``ADDR..ADDR``, ``SYMBOL..SYMBOL``; for none all executable segments.
 
     Raises DebugInputError for what is not code of the image.
     """
@@ -65,7 +65,7 @@ def _select(image: Image, text: str) -> Range:
 
 
 def _end_of(image: Image, start: int, limit: int) -> int:
-    """End of the symbol at ``start``; of one without a size, and of plain addresses, the next symbol's start."""
+    """End of the symbol around ``start``; where its size is unknown, the start of the next one."""
     symbol = image.symbols.at(start)
     if symbol is not None and start < symbol.end:
         return symbol.end

@@ -41,8 +41,8 @@ def text_lines(
     elif result is not None:
         yield f"{name} returned after {executed:,} instructions: {result_text(result)}"
     for place in started.places:
-        yield _buffer_text(engine, place)
-    yield from _notices(engine.diagnostics, engine)
+        yield buffer_text(engine, place)
+    yield from notice_lines(engine.diagnostics, engine)
 
 
 def result_text(result: CallResult) -> str:
@@ -50,7 +50,8 @@ def result_text(result: CallResult) -> str:
     return f"a2 = {result.a2:#010x} (int {result.s32}, float {result.f32}), a3 = {result.a3:#010x}"
 
 
-def _buffer_text(engine: Engine, place: Place) -> str:
+def buffer_text(engine: Engine, place: Place) -> str:
+    """Where a buffer is, how much of it changed since the call began, and its first elements."""
     data = engine.memory.read(place.address, len(place.buffer.data))
     changed = [i for i, (a, b) in enumerate(zip(place.buffer.data, data, strict=True)) if a != b]
     head = f"  {place.name} at {place.address:#010x}, {len(data):,} bytes: "
@@ -62,7 +63,8 @@ def _buffer_text(engine: Engine, place: Place) -> str:
     return head + f"{len(changed):,} byte{plural} changed; {place.buffer.dtype}: {values}"
 
 
-def _notices(found: Diagnostics, engine: Engine) -> Iterator[str]:
+def notice_lines(found: Diagnostics, engine: Engine) -> Iterator[str]:
+    """What the engine noticed, one line for each kind."""
     kinds = {
         "vector accesses with dropped address bits": found.misaligned,
         "saturations": found.saturated,

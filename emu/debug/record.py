@@ -69,7 +69,7 @@ class Recorder:
     @property
     def done(self) -> bool:
         """True when the call has returned or its budget is used up."""
-        return self.state.PC == RETURN_ADDRESS or self.state.budget <= 0
+        return bool(self.state.PC == RETURN_ADDRESS or self.state.budget <= 0)
 
     def step(self) -> Step:
         """Execute one instruction (or enter its exception) and tell what happened; a trap is in the step."""
@@ -96,10 +96,12 @@ class Recorder:
             trap,
         )
 
-    def skip(self) -> None:
-        """Execute one instruction without looking. Raises Trap."""
+    def skip(self) -> list[Access]:
+        """Execute one instruction and tell its accesses only. Raises Trap."""
+        accesses = self._accesses()
+        accesses.clear()
         self.stepper.step()
-        self._accesses().clear()
+        return accesses
 
     def _plan(self, pc: int) -> Plan | None:
         plan = self._plans.get(pc)

@@ -1,7 +1,7 @@
 """What the bytes of executable segments are: instructions, literals or data.
 
-The assembler says so in the property tables of the image (sections ``.xt.prop``, ``.xt.lit``: literals and data between
-instructions); where there are none, the l32r instructions of the functions tell where literals are.
+The assembler says so in the property tables of the image (sections ``.xt.prop``, ``.xt.lit``: literals, data
+between code); where there are none, the l32r instructions of the functions tell where literals are.
 """
 
 from __future__ import annotations

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from emu.cpu.calls import CallResult
 from emu.cpu.engine import RETURN_ADDRESS, Engine
-from emu.cpu.traps import Trap, TrapKind
+from emu.cpu.traps import Trap
 from emu.debug.calls import Call, Started, start
 from emu.debug.record import Recorder, Step
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What is shown: each time from the arrival at ``first`` to the arrival at ``last`` (addresses; None: from the
-    beginning, to the end), without the ``skip`` first and at most ``count`` instructions of it in all."""
+    """What is shown: each time from the arrival at ``first`` to the arrival at ``last`` (None: from
+    the beginning, to the end), without the ``skip`` first and at most ``count`` instructions of it in all."""
 
     first: int | None = None
     last: int | None = None
@@ -41,7 +41,7 @@ class Trace:
     @property
     def executed(self) -> int:
         """Instructions executed since the call began."""
-        return self.engine.state.instructions - self.started.entered.instructions
+        return int(self.engine.state.instructions) - self.started.entered.instructions
 
     def __iter__(self) -> Iterator[Step]:
         try:
@@ -73,8 +73,3 @@ class Trace:
         if self.engine.state.PC != RETURN_ADDRESS:
             self.engine.run()
         self.result = self.engine.finish(self.started.entered)
-
-
-def is_budget(trap: Trap | None) -> bool:
-    """True when a run was stopped because it took too long."""
-    return trap is not None and trap.kind is TrapKind.BUDGET

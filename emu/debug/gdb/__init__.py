@@ -1,0 +1,1 @@
+"""A server of the GDB remote serial protocol for one engine."""

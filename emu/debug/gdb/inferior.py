@@ -1,0 +1,205 @@
+"""The program under the debugger: running it to the next reason to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from emu.cpu.engine import RETURN_ADDRESS, Engine
+from emu.cpu.memory import MemoryFault
+from emu.cpu.traps import Trap, TrapKind
+from emu.debug.calls import Started
+from emu.debug.observe import Access
+from emu.debug.outcome import place_namer, result_text
+from emu.debug.record import Recorder
+from emu.debug.step_text import text_line
+
+POLL = 2048
+"""Steps between two looks at the connection."""
+_UNLIMITED = (1 << 63) - 1
+_BREAK_N = 0x2D
+
+
+class Signal(IntEnum):
+    """Signal numbers of the protocol (GDB's ``include/gdb/signals.def``)."""
+
+    NONE = 0
+    INT = 2
+    ILL = 4
+    TRAP = 5
+    ABRT = 6
+    FPE = 8
+    SEGV = 11
+    SYS = 12
+
+
+_SIGNALS = {
+    TrapKind.ILLEGAL: Signal.ILL,
+    TrapKind.UNIMPLEMENTED: Signal.ILL,
+    TrapKind.COPROCESSOR: Signal.ILL,
+    TrapKind.DIVIDE_BY_ZERO: Signal.FPE,
+    TrapKind.BREAK: Signal.TRAP,
+    TrapKind.SERVICE: Signal.SYS,
+    TrapKind.RETURN_MISMATCH: Signal.ABRT,
+    TrapKind.EXCEPTION: Signal.ABRT,
+    TrapKind.BUDGET: Signal.INT,
+}
+"""Everything else is about memory."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why the program stopped. ``detail``: swbreak, hwbreak, watch, rwatch or awatch.
+
+    ``address``: of a watchpoint. ``exit_code`` is not None when the program is over.
+    """
+
+    signal: int = Signal.TRAP
+    detail: str = ""
+    address: int = 0
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A watched range; ``kind``: watch (writes), rwatch (reads), awatch (both)."""
+
+    kind: str
+    address: int
+    size: int
+
+    def hit_by(self, access: Access) -> bool:
+        """True when the access touches the range in the watched way."""
+        wanted = self.kind == "awatch" or access.is_store == (self.kind == "watch")
+        return wanted and access.address < self.address + self.size and self.address < access.end
+
+
+class Inferior:
+    """An engine at the start of a program or of a call, run on the reference stepper.
+
+    ``say`` is called with lines for the user (traps, results, traced instructions).
+    """
+
+    def __init__(
+        self, engine: Engine, started: Started | None = None, say: Callable[[str], None] = print
+    ) -> None:
+        self.engine = engine
+        self.started = started
+        self.say = say
+        self.breakpoints: dict[str, set[int]] = {"swbreak": set(), "hwbreak": set()}
+        self.watches: list[Watch] = []
+        self.is_traced = False
+        self.is_over = False
+        self._namer = place_namer(engine, started)
+
+    @property
+    def pc(self) -> int:
+        """The program counter."""
+        return int(self.engine.state.PC)
+
+    def resume(
+        self,
+        interrupted: Callable[[], bool] = lambda: False,
+        is_step: bool = False,
+        within: range | None = None,
+    ) -> Stop:
+        """Run to the next stop. ``is_step``: one instruction; ``within``: as long as PC stays in that range.
+
+        A breakpoint at the first instruction does not stop: the program is just leaving it.
+        """
+        if self.is_over or self.pc == RETURN_ADDRESS:
+            self.is_over = True
+            return Stop(exit_code=0)
+        self.engine.state.budget = _UNLIMITED
+        try:
+            self._leave_break()
+            if self.is_traced or self.watches:
+                with Recorder(self.engine) as recorder:
+                    step = self._traced_step if self.is_traced else Recorder.skip
+                    return self._run(lambda: step(recorder), interrupted, is_step, within)
+            return self._run(self.engine.stepper.step, interrupted, is_step, within)
+        except Trap as trap:
+            return self._trapped(trap)
+
+    def _run(
+        self,
+        step: Callable[[], Iterable[Access] | None],
+        interrupted: Callable[[], bool],
+        is_step: bool,
+        within: range | None,
+    ) -> Stop:
+        state, stops, left = self.engine.state, self._addresses(), POLL
+        while True:
+            accesses = step()
+            if accesses and (stop := self._watched(accesses)) is not None:
+                return stop
+            pc = state.PC
+            if pc in stops or is_step or (within is not None and pc not in within) or self._is_break(pc):
+                return self._arrived(pc)
+            left -= 1
+            if not left:
+                left = POLL
+                if interrupted():
+                    return Stop(Signal.INT)
+
+    def _watched(self, accesses: Iterable[Access]) -> Stop | None:
+        for watch in self.watches:
+            hit = next((a for a in accesses if watch.hit_by(a)), None)
+            if hit is not None:
+                return Stop(detail=watch.kind, address=max(hit.address, watch.address))
+        return None
+
+    def _traced_step(self, recorder: Recorder) -> list[Access]:
+        step = recorder.step()
+        self.say(text_line(step, self.engine.image, self._namer))
+        if step.trap is not None:
+            raise step.trap
+        return step.accesses
+
+    def _addresses(self) -> frozenset[int]:
+        return frozenset((RETURN_ADDRESS, *self.breakpoints["swbreak"], *self.breakpoints["hwbreak"]))
+
+    def _arrived(self, pc: int) -> Stop:
+        if pc == RETURN_ADDRESS:
+            return self._returned()
+        for kind, addresses in self.breakpoints.items():
+            if pc in addresses:
+                return Stop(detail=kind)
+        return Stop()
+
+    def _returned(self) -> Stop:
+        """The call is over; the program is over when it is resumed once more."""
+        if self.started is None:
+            return Stop()
+        try:
+            result = self.engine.finish(self.started.entered)
+        except Trap as trap:
+            self.say(str(trap))
+            return Stop(Signal.ABRT)
+        self.say(f"the call returned after {result.instructions:,} instructions: {result_text(result)}")
+        return Stop()
+
+    def _trapped(self, trap: Trap) -> Stop:
+        self.say(str(trap))
+        return Stop(_SIGNALS.get(trap.kind, Signal.SEGV))
+
+    def _is_break(self, pc: int) -> bool:
+        """True at a break instruction of the program: with a debugger it stops before it, at any level."""
+        try:
+            first, second = self.engine.memory.fetch(pc, 2)
+        except MemoryFault:
+            return False
+        if first & 15 == _BREAK_N & 15:
+            return first == _BREAK_N and second >> 4 == 15
+        return first & 15 == 0 and second >> 4 == 4 and self._mnemonic(pc) == "break"
+
+    def _mnemonic(self, pc: int) -> str:
+        plan = self.engine.stepper.plan_at(pc)
+        return plan.insn.mnemonic if plan is not None else ""
+
+    def _leave_break(self) -> None:
+        """A break instruction does nothing when the program is resumed at it."""
+        if self._is_break(self.pc):
+            plan = self.engine.stepper.plan_at(self.pc)
+            self.engine.state.PC = plan.next_pc if plan is not None else self.pc
