@@ -1,1 +1,5 @@
-"""models"""
+"""The three example models: text to image, ternary transformer, small language model (docs/models.md).
+
+``modelfile``: the container of weights. ``t2i``, ``ternary``, ``tinylm``: tensors, tokenizer, mirror and float
+reference of each. Importing this package loads nothing else.
+"""
