@@ -1,4 +1,4 @@
-"""The smaller commands: kernels, disasm, doctor, toolchain, bench."""
+"""The smaller commands: kernels, doctor, toolchain, bench."""
 
 from __future__ import annotations
 
@@ -20,19 +20,6 @@ def kernels(spec: Path | None) -> int:
     from emu.verify.selection import known_kernels
 
     print_kernels(known_kernels(spec))
-    return 0
-
-
-@click.command()
-@click.argument("symbols", nargs=-1)
-@click.option("--elf", type=_FILE, help="Firmware image; default: the bundled reference image.")
-@guarded
-def disasm(symbols: tuple[str, ...], elf: Path | None) -> int:
-    """Disassemble functions of an image (all of them without SYMBOLS), with source lines."""
-    from emu.verify.listing import print_disassembly
-    from emu.verify.reference import reference_elf
-
-    print_disassembly(elf or reference_elf(), symbols)
     return 0
 
 

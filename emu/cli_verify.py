@@ -34,7 +34,7 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--bounds/--no-bounds",
     default=None,
-    help="Trap on any access outside the buffers; default: on for one example in sixteen.",
+    help="Trap on any access outside the buffers; default: on for one small example in eight.",
 )
 @click.option("--budget", type=click.IntRange(1), default=50_000_000, help="Guest instructions per call.")
 @click.option(

@@ -12,7 +12,7 @@ from emu.verify.case import Case
 from emu.verify.families import Array
 from emu.verify.layout import Damage
 from emu.verify.pattern import describe
-from emu.verify.shapes import columns_of, shape_of, tensors, valid_mask
+from emu.verify.shapes import columns_of, grid_shape, shape_of, tensors, valid_mask
 from emu.verify.target import CallResult
 
 CANONICAL_NAN = 0x7FC00000
@@ -86,15 +86,6 @@ def compare(kernel: Kernel, case: Case, expected: CallResult, actual: CallResult
         if found is not None:
             result.differences.append(found)
     return result if result.differences or result.returned or result.damage else None
-
-
-def grid_shape(shape: tuple[int, ...], columns: int) -> tuple[int, ...]:
-    """Shape in which people think of a tensor: a flat one with a stride is rows x stride, the last row cut
-    short.
-    """
-    if len(shape) == 1 and 0 < columns < shape[0]:
-        return -(-shape[0] // columns), columns
-    return shape
 
 
 def difference(

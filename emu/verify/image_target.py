@@ -26,12 +26,15 @@ from emu.verify.errors import TargetFault, ToolError
 from emu.verify.families import Array
 from emu.verify.layout import Layout
 from emu.verify.options import Options
+from emu.verify.shapes import elements
 from emu.verify.target import ARENA_BYTES, CallResult
 
 _STACK_DIRT = np.frombuffer(
     np.random.Generator(np.random.Philox(key=[0x737461636B, 0])).bytes(1 << 19), np.uint8
 )
-BOUNDS_ONE_IN = 16
+BOUNDS_ONE_IN = 8
+BOUNDS_ELEMENTS = 96
+"""Cases up to this size take turns under the permission map, whose checks are slow."""
 TWICE_ONE_IN = 8
 
 
@@ -91,13 +94,17 @@ class ImageTarget:
 
     def call(self, kernel: Kernel, case: Case) -> CallResult:
         """Run the kernel's function. Raises TargetFault when it traps."""
-        bounds = self._options.bounds
-        machine = self.machine(case.dirty % BOUNDS_ONE_IN == 1 if bounds is None else bounds)
+        machine = self.machine(self._bounded(kernel, case))
         machine.restore()
         result = self._once(machine, kernel, case)
         if case.dirty // BOUNDS_ONE_IN % TWICE_ONE_IN == 1:
             result = self._once(machine, kernel, case)
         return result
+
+    def _bounded(self, kernel: Kernel, case: Case) -> bool:
+        if self._options.bounds is not None:
+            return self._options.bounds
+        return case.dirty % BOUNDS_ONE_IN == 1 and elements(kernel, case.dims) <= BOUNDS_ELEMENTS
 
     def _once(self, machine: _Machine, kernel: Kernel, case: Case) -> CallResult:
         engine = machine.engine

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,39 +16,48 @@ import numpy as np
 from emu.kernels.spec import Kernel, Tensor
 from emu.verify.case import Case, Plan, fault_named, materialise, refill, scalar_values
 from emu.verify.families import Array, family
-from emu.verify.shapes import all_dims, scalars, shape_of, tensors
+from emu.verify.shapes import all_dims, columns_of, grid_shape, scalars, shape_of, tensors
 from emu.verify.strategies import offset_choices
 
-Window = Mapping[str, int]
-"""First kept position per dimension name; 0 when a name is missing."""
+Keep = Mapping[str, Array]
+"""Kept positions by dimension name; the first ones where a name is missing."""
 
 
-def with_dims(kernel: Kernel, case: Case, drawn: Mapping[str, int], window: Window) -> Case:
+def with_dims(kernel: Kernel, case: Case, drawn: Mapping[str, int], keep: Keep) -> Case:
     """The case cropped to smaller sizes; scalars and fixed padding follow the new sizes."""
     dims = all_dims(kernel, drawn)
+    generated = {s.name: case.scalars[s.name] for s in scalars(kernel) if s.value is None}
+    values = scalar_values(kernel, dims, generated, fault_named(kernel, case.fault))
     arrays = {}
     for i, tensor in enumerate(tensors(kernel)):
         if tensor.role == "out":
             continue
-        array = _crop(kernel, tensor, case, dims, window)
+        old = grid_shape(
+            shape_of(kernel, tensor, case.dims), columns_of(kernel, tensor, case.dims, case.scalars)
+        )
+        new = grid_shape(shape_of(kernel, tensor, dims), columns_of(kernel, tensor, dims, values))
+        size = prod(shape_of(kernel, tensor, dims))
+        array = _crop(tensor, case.arrays[tensor.name], old, new, keep)[:size].copy()
         refill(kernel, tensor, dims, array, case.content, i)
         arrays[tensor.name] = array
-    generated = {s.name: case.scalars[s.name] for s in scalars(kernel) if s.value is None}
-    fault = fault_named(kernel, case.fault)
-    return replace(case, dims=dims, arrays=arrays, scalars=scalar_values(kernel, dims, generated, fault))
+    return replace(case, dims=dims, arrays=arrays, scalars=values)
 
 
-def _crop(kernel: Kernel, tensor: Tensor, case: Case, dims: Mapping[str, int], window: Window) -> Array:
-    old, new = shape_of(kernel, tensor, case.dims), shape_of(kernel, tensor, dims)
-    values = family(tensor.values, tensor.dtype)
-    out = np.full(new, values.neutral(tensor.neutral), values.dtype)
-    starts = [
-        min(window.get(entry, 0) if isinstance(entry, str) else 0, max(o - n, 0))
-        for entry, o, n in zip(tensor.shape, old, new, strict=True)
-    ]
-    source = case.arrays[tensor.name].reshape(old)[
-        tuple(slice(s, s + n) for s, n in zip(starts, new, strict=True))
-    ]
+def _crop(tensor: Tensor, array: Array, old: tuple[int, ...], new: tuple[int, ...], keep: Keep) -> Array:
+    """``array`` of shape ``old`` (the last row may be cut short) as flat array of shape ``new``."""
+    whole = np.full(max(prod(old), array.size), neutral_of(tensor), array.dtype)
+    whole[: array.size] = array
+    out = np.full(new, neutral_of(tensor), array.dtype)
+    if len(old) != len(new):
+        count = min(out.size, array.size)
+        out.reshape(-1)[:count] = array[:count]
+        return out.reshape(-1)
+    kept = []
+    for axis, (o, n) in enumerate(zip(old, new, strict=True)):
+        entry = tensor.shape[axis] if len(tensor.shape) == len(old) else None
+        chosen = keep.get(entry) if isinstance(entry, str) else None
+        kept.append(np.arange(min(o, n)) if chosen is None else chosen[chosen < o][:n])
+    source = whole[: prod(old)].reshape(old)[np.ix_(*kept)]
     out[tuple(slice(0, n) for n in source.shape)] = source
     return out.reshape(-1)
 

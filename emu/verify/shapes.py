@@ -109,3 +109,12 @@ def columns_of(kernel: Kernel, tensor: Tensor, dims: Mapping[str, int], values: 
         return max(int(stride), 0)
     shape = shape_of(kernel, tensor, dims)
     return shape[-1] if len(shape) >= 2 else 0
+
+
+def grid_shape(shape: tuple[int, ...], columns: int) -> tuple[int, ...]:
+    """Shape in which people think of a tensor: a flat one with a stride is rows x stride, the last row cut
+    short.
+    """
+    if len(shape) == 1 and 0 < columns < shape[0]:
+        return -(-shape[0] // columns), columns
+    return shape

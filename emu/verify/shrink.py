@@ -87,27 +87,35 @@ class Shrinker:
         return any(self.attempt(candidate) for candidate in self._resized(drawn, name, size))
 
     def _resized(self, drawn: dict[str, int], name: str, size: int) -> Iterator[Case]:
-        for start in self._windows(name, size):
-            yield reduce.with_dims(self.kernel, self.case, drawn, {name: start})
+        for kept in self._kept(name, size):
+            yield reduce.with_dims(self.kernel, self.case, drawn, {name: kept})
         kinds = sorted({k for t in tensors(self.kernel) for k in kinds_for(family(t.values, t.dtype))})
         for i in range(_FRESH_TRIES):
             content = (self.case.content + (i + 1) * _SPREAD) & ((1 << 64) - 1)
             yield reduce.regenerated(self.kernel, self.case, drawn, kinds[(i + size) % len(kinds)], content)
 
-    def _windows(self, name: str, size: int) -> list[int]:
-        """First kept positions: the start, the end, and around the first difference."""
+    def _kept(self, name: str, size: int) -> list[Array]:
+        """Positions worth keeping: the start, the end, around the first difference, what is not neutral."""
         current = self.case.dims[name]
         starts = [0, current - size]
-        if self.outcome.mismatch:
-            for found in self.outcome.mismatch.differences:
-                for tensor in tensors(self.kernel):
-                    if tensor.name == found.output and name in tensor.shape:
-                        at = found.index[tensor.shape.index(name)]
-                        starts = [at - size + 1, at, *starts]
-        return sorted(
-            {min(max(s, 0), current - size) for s in starts},
-            key=lambda s: starts.index(s) if s in starts else 99,
-        )
+        for found in self.outcome.mismatch.differences if self.outcome.mismatch else []:
+            for tensor in tensors(self.kernel):
+                if tensor.name == found.output and name in tensor.shape:
+                    at = found.index[tensor.shape.index(name)]
+                    starts = [at - size + 1, at, *starts]
+        unique = dict.fromkeys(min(max(s, 0), current - size) for s in starts)
+        return [np.arange(s, s + size) for s in unique] + self._gathered(name, size)
+
+    def _gathered(self, name: str, size: int) -> list[Array]:
+        """The live positions along a dimension, padded with others, when they fit into ``size``."""
+        live: set[int] = set()
+        for tensor in tensors(self.kernel):
+            if tensor.role != "out" and tensor.shape == (name,) and self.case.arrays[tensor.name].size:
+                live.update(reduce.nonneutral(self.kernel, self.case, tensor.name).tolist())
+        if not 0 < len(live) <= size:
+            return []
+        others = [i for i in range(self.case.dims[name]) if i not in live]
+        return [np.array(sorted([*live, *others[: size - len(live)]]))]
 
     def elements(self) -> bool:
         """Elements to neutral: whole tensors, then halves, then ever smaller blocks."""
