@@ -10,7 +10,10 @@ from typing import Protocol
 from emu.cpu import returns, state_tools
 from emu.cpu.calls import Argument, CallResult, argument_words, pack_words
 from emu.cpu.diagnostics import Diagnostics
-from emu.cpu.loader import Span, build_memory
+from emu.cpu.hooks import Callback, GuestCall, Hook, Served
+from emu.cpu.interrupts import Interrupts
+from emu.cpu.loader import Placement, Span, build_memory, find_stack
+from emu.cpu.memory import Memory
 from emu.cpu.options import EngineOptions
 from emu.cpu.readings import choose
 from emu.cpu.shadow import INIT, READ, WRITE
@@ -18,6 +21,7 @@ from emu.cpu.state import ExitReason, new_state
 from emu.cpu.stepper import Stepper
 from emu.cpu.trapping import TrapMaker
 from emu.cpu.traps import Location, Trap, TrapKind
+from emu.cpu.unmodelled import Unmodelled
 from emu.image import Image
 
 RETURN_ADDRESS = 0x4FFFFFF0
@@ -26,6 +30,9 @@ RETURN_ADDRESS = 0x4FFFFFF0
 DEFAULT_BUDGET = 1_000_000_000
 CALLER_SPACE = 64
 """Bytes between the caller's stack arguments and the end of the stack: room for its own save area."""
+
+PRIDS = (0xCDCD, 0xABAB)
+"""PRID of core 0 and core 1."""
 
 _SERVICES = {
     "waiti": "waiti: the code waits for an interrupt, and nothing here sends one",
@@ -50,30 +57,61 @@ class Tier(Protocol):
         """Run from PC; the state is complete when it returns. Raises Trap."""
 
 
+class Stopped(Exception):
+    """A hook gave STOP: the run stands in front of the instruction at ``pc``; run again to go on."""
+
+    def __init__(self, where: Location) -> None:
+        super().__init__(f"stopped by a hook at {where}")
+        self.where = where
+        self.pc = where.address
+
+
 class Engine:
     """One processor with one image. Not thread-safe; several engines are independent.
 
     ``memory``: the guest's address space; ``state``: the processor; ``arena``: free guest memory (PSRAM) for
-    buffers; ``stack``: the guest's stack; ``diagnostics``: what was noticed since it was last cleared.
+    buffers; ``stack``: the guest's stack; ``diagnostics``: what was noticed since it was last cleared;
+    ``core``: 0, or 1 for the other core of the same memory (:meth:`add_core`); ``interrupts``: timers and
+    interrupt lines; ``unmodelled``: hardware that was used although nobody models it.
     """
 
-    def __init__(self, image: Image, options: EngineOptions | None = None) -> None:
-        """Raises ImageError when the image leaves no room for a stack."""
+    def __init__(
+        self, image: Image, options: EngineOptions | None = None, *, beside: Engine | None = None
+    ) -> None:
+        """``beside``: core 0, whose memory this core shares. Raises ImageError without room for a stack."""
         self.image = image
         self.options = options or EngineOptions()
-        self.memory, placement = build_memory(image, self.options)
+        self.core = 0 if beside is None else 1
+        self.memory, placement = self._memory(beside)
         self.stack: Span = placement.stack
         self.arena: Span = placement.arena
         self.state = new_state()
         self.diagnostics = Diagnostics()
         self.readings = choose(self.options.readings)
         self.traps = TrapMaker(self.state, self.memory, self.locate, RETURN_ADDRESS)
+        self.interrupts = Interrupts(self.state)
+        self.unmodelled = Unmodelled(self.options.unmodelled, self._make_trap, self._here)
         self.track_fsr = self._track_fsr()
         self.stepper = self._make_stepper()
         self._tier: Tier | None = None
-        if self.options.bounds:
-            self._set_bounds()
+        if beside is None:
+            self.memory.unmodelled = self.unmodelled
+            if self.options.bounds:
+                self._set_bounds()
         self.reset()
+
+    def _memory(self, beside: Engine | None) -> tuple[Memory, Placement]:
+        if beside is None:
+            return build_memory(self.image, self.options)
+        stack = find_stack(self.image, self.options.stack_bytes, beside.stack.start)
+        return beside.memory, Placement(stack, beside.arena)
+
+    def add_core(self) -> Engine:
+        """Core 1: a processor of its own, with its own stack, on this engine's memory.
+
+        Raises ImageError when no room is left for its stack.
+        """
+        return Engine(self.image, self.options, beside=self)
 
     def _make_stepper(self) -> Stepper:
         stepper = Stepper(
@@ -89,6 +127,10 @@ class Engine:
         stepper.machine.watch = self.options.watch
         stepper.machine.readings = self.readings
         stepper.machine.run_service = self._service
+        stepper.interrupts = self.interrupts
+        stepper.debug_state = self.unmodelled.debug_state
+        stepper.hooks.changed = lambda address: self.memory.code_changes(address, 1)
+        stepper.guest_call = lambda address: GuestCall(self, address)
         return stepper
 
     def _track_fsr(self) -> bool:
@@ -109,6 +151,8 @@ class Engine:
         self.state.read_pages = self.memory.read_pages_address
         self.state.write_pages = self.memory.write_pages_address
         self.state.shadow_pages = self.memory.shadow.pages_address
+        self.state.PRID = PRIDS[self.core]
+        self.interrupts.reset()
         base = self._vector_base()
         if base is not None:
             self.state.VECBASE = base >> 10
@@ -170,6 +214,7 @@ class Engine:
         """The machine as just after a call8 to ``address`` in a caller whose frame is the only one."""
         state, memory = self.state, self.memory
         state_tools.prepare_call(state)
+        self._forget_run()
         state.shadow_pages = memory.shadow.pages_address
         pointer = (self.stack.end - CALLER_SPACE - 4 * len(on_stack)) & ~15
         if self.options.bounds:
@@ -190,19 +235,60 @@ class Engine:
             message = "this is no function of the windowed ABI: it does not begin with entry"
             raise self.traps.make(TrapKind.RETURN_MISMATCH, message, plan)
 
+    def _forget_run(self) -> None:
+        """A call begins: whatever an abandoned one waited for or stopped at is over."""
+        self.stepper.begin()
+        self.interrupts.is_waiting = False
+        if self.state.INTERRUPT:
+            self.interrupts.changed()
+
     def run(self) -> None:
-        """Run from PC to the return address of a call. Raises Trap."""
+        """Run from PC to the return address of a call.
+
+        Raises Trap (with kind BUDGET when ``state.budget`` is used up), and Stopped when a hook asks for it.
+        """
+        if self.advance() != ExitReason.RETURN:
+            raise self._budget_trap()
+
+    def advance(self) -> ExitReason:
+        """Run from PC until the call returns (RETURN), the budget is used up (BUDGET), or the core waits for
+        someone else (INTERRUPT; only while ``interrupts.is_patient``). Raises Trap, Stopped.
+        """
+        state, clock, stepper = self.state, self.interrupts, self.stepper
         tier = self._running_tier()
-        while True:
-            reason = tier.run()
+        stepper.is_stopped = False
+        while state.budget > 0 or state.PC == RETURN_ADDRESS:
+            if state.instructions >= clock.due and state.PC != RETURN_ADDRESS and stepper.attend():
+                if clock.is_waiting:
+                    return ExitReason.INTERRUPT
+                continue
+            reason = self._slice(tier)
             if reason == ExitReason.RETURN:
-                return
-            if reason == ExitReason.BUDGET or self.state.budget <= 0:
-                raise self._budget_trap()
-            # Whatever the tier leaves (an instruction of its own, an exception, code it does not know)
-            # the stepper does exactly, one instruction at a time.
-            if reason != ExitReason.CODE_CHANGED and self.state.PC != RETURN_ADDRESS:
-                self.stepper.step()
+                return reason
+            if stepper.is_stopped:
+                raise Stopped(self._here())
+        return ExitReason.BUDGET
+
+    def _slice(self, tier: Tier) -> ExitReason:
+        """Run to the next moment at which an interrupt may be taken."""
+        state, clock = self.state, self.interrupts
+        clock.slice.open(clock.due - state.instructions)
+        try:
+            reason = tier.run()
+            while reason not in (ExitReason.RETURN, ExitReason.BUDGET) and state.budget > 0:
+                # Whatever the tier leaves (an instruction of its own, an exception, code it does not know)
+                # the stepper does exactly, one instruction at a time.
+                if reason != ExitReason.CODE_CHANGED and state.PC != RETURN_ADDRESS:
+                    self.stepper.step()
+                reason = tier.run()
+            return reason
+        finally:
+            clock.slice.close()
+
+    @property
+    def tier(self) -> Tier:
+        """What runs the code."""
+        return self._running_tier()
 
     def _running_tier(self) -> Tier:
         if self._tier is None:
@@ -227,8 +313,52 @@ class Engine:
         handler = self.options.services.get(name)
         if handler is not None:
             return handler(self, values)
+        if name == "waiti" and (self.interrupts.is_patient or self.interrupts.can_wake(values[0])):
+            self.interrupts.is_waiting = True
+            return 0
+        if self.unmodelled.service(name, values):
+            return 0
         message = _SERVICES.get(name, f"{name}: this part of the chip is not modelled")
         raise self.traps.make(TrapKind.SERVICE, message, self.stepper.current)
+
+    def _make_trap(self, kind: TrapKind, message: str, address: int | None) -> Trap:
+        return self.traps.make(kind, message, self.stepper.current, address)
+
+    def _here(self) -> Location:
+        return self.locate(self.state.PC)
+
+    # --- hooks and interrupts -----------------------------------------------------------------------------
+    @property
+    def hooked(self) -> frozenset[int]:
+        """Addresses with a hook: no translated code runs over one of them."""
+        return frozenset(self.stepper.hooks)
+
+    def hook(self, where: str | int, callback: Callback) -> Hook:
+        """Call ``callback`` whenever the instruction at a symbol or address is about to be executed.
+
+        At a function's first instruction it can read the arguments (:class:`emu.cpu.hooks.GuestCall`). When
+        it gives STOP, the run ends there with Stopped. Raises SymbolError.
+        """
+        return self.stepper.hooks.add(self._address(where), callback)
+
+    def serve(self, where: str | int, function: Served) -> Hook:
+        """Let a host function take the place of a guest function of the windowed ABI.
+
+        Its result (see :mod:`emu.cpu.calls`, up to 64 bits, or None) goes back to the caller. Raises
+        SymbolError, HookError.
+        """
+        return self.stepper.hooks.add(self._address(where), function, is_served=True)
+
+    def raise_interrupt(self, number: int) -> None:
+        """A device requests interrupt 0..31 of this core; see :meth:`Interrupts.raise_line`."""
+        self.interrupts.raise_line(number)
+
+    def lower_interrupt(self, number: int) -> None:
+        """A device takes a level-triggered request back."""
+        self.interrupts.lower_line(number)
+
+    def _address(self, where: str | int) -> int:
+        return self.image.symbols.get(where).address if isinstance(where, str) else where & 0xFFFFFFFF
 
     # --- looking around -------------------------------------------------------------------------------------
     def locate(self, address: int) -> Location:

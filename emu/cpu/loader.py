@@ -35,7 +35,7 @@ class Placement:
 
 def build_memory(image: Image, options: EngineOptions) -> tuple[Memory, Placement]:
     """Memory of the chip with the image in it. Raises ImageError when no room is left for a stack."""
-    memory = Memory()
+    memory = Memory(options.guard_pages)
     buffers: dict[str, Buffer] = {}
     for area in AREAS:
         if area.windowed:
@@ -48,7 +48,7 @@ def build_memory(image: Image, options: EngineOptions) -> tuple[Memory, Placemen
     memory.add_ram("PSRAM", PSRAM_START, options.psram_bytes)
     load_segments(memory, image)
     arena = Span(PSRAM_START, options.psram_bytes)
-    return memory, Placement(_find_stack(image, options.stack_bytes), arena)
+    return memory, Placement(find_stack(image, options.stack_bytes), arena)
 
 
 def load_segments(memory: Memory, image: Image) -> None:
@@ -77,11 +77,15 @@ def _map_window(memory: Memory, area: Area, image: Image) -> None:
         memory.add_ram(area.name, start * MMU_BLOCK, (end - start) * MMU_BLOCK, area.perms)
 
 
-def _find_stack(image: Image, size: int) -> Span:
-    """The highest free range of data RAM; RAM that the image uses through the instruction bus is not free."""
+def find_stack(image: Image, size: int, below: int | None = None) -> Span:
+    """The highest free range of data RAM (that ends at or before ``below``).
+
+    RAM that the image uses through the instruction bus is not free. Raises ImageError when none is left.
+    """
     areas = {area.name: area for area in AREAS}
     low = min(areas[name].start for name in _STACK_AREAS)
     top = max(areas[name].end for name in _STACK_AREAS)
+    top = top if below is None else min(top, below)
     used = sorted(((_data_address(s.address), s.size) for s in image.segments), reverse=True)
     for start, length in used:
         if not low <= start < areas["SRAM2"].end:

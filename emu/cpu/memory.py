@@ -19,16 +19,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from emu.cpu.map import NOWHERE, PAGE, PAGE_BITS, PAGES, describe
+from emu.cpu.map import DEVICES, NOWHERE, PAGE, PAGE_BITS, PAGES, describe
 from emu.cpu.shadow import BoundsFault, Shadow
 
 MASK32 = 0xFFFFFFFF
 
 
 class MemoryFault(Exception):
-    """An access that the memory refuses. ``kind``: unmapped, protection, read, write or uninitialised.
+    """An access that the memory refuses. ``kind``: unmapped, protection, device, read, write, uninitialised.
 
-    The last three come from the byte-exact permission map. ``access``: load, store or fetch. ``address`` and
+    "device": a register of a peripheral that nobody models. The last three come from the byte-exact
+    permission map. ``access``: load, store or fetch. ``address`` and
     ``size`` are those of the access, ``byte`` is the first address that is refused, ``where`` names its area.
     """
 
@@ -56,6 +57,7 @@ class MemoryFault(Exception):
 _WHY = {
     "unmapped": "no memory is mapped there",
     "protection": "the memory does not allow it",
+    "device": "nothing models this register of the chip",
     "read": "outside of what the function may read",
     "write": "outside of what the function may write",
     "uninitialised": "it was never written",
@@ -73,14 +75,33 @@ class Device(Protocol):
 
 
 class Buffer:
-    """Zeroed host bytes at a page-aligned address that never moves; pages are taken when first touched."""
+    """Zeroed host bytes at a page-aligned address that never moves; pages are taken when first touched.
 
-    def __init__(self, size: int) -> None:
+    ``is_guarded``: the host pages on both sides cannot be touched, so that host code that leaves the buffer
+    ends the process instead of changing something else.
+    """
+
+    def __init__(self, size: int, is_guarded: bool = False) -> None:
         self.size = size
-        self._map = mmap.mmap(-1, size)
-        self.view = memoryview(self._map)
-        self.array: np.ndarray[Any, np.dtype[np.uint8]] = np.frombuffer(self._map, np.uint8)
+        guard = GUARD if is_guarded else 0
+        self._map = mmap.mmap(-1, size + 2 * guard)
+        self.view = memoryview(self._map)[guard : guard + size]
+        self.array: np.ndarray[Any, np.dtype[np.uint8]] = np.frombuffer(self.view, np.uint8)
         self.address = int(self.array.ctypes.data)
+        if guard:
+            forbid(self.address - guard, guard)
+            forbid(self.address + size, guard)
+
+
+GUARD = 1 << 16
+"""Bytes that cannot be touched on either side of a guarded buffer."""
+
+
+def forbid(address: int, size: int) -> None:
+    """Make host pages inaccessible for good. Raises OSError where the system cannot."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), 0):
+        raise OSError(ctypes.get_errno(), "mprotect: the pages around guest memory cannot be protected")
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,12 +134,15 @@ CodeHook = Callable[[int, int], None]
 class Memory:
     """The guest's address space. Addresses wrap at 2**32; every access is little-endian."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_guarded: bool = False) -> None:
+        """``is_guarded``: every buffer lies between host pages that cannot be touched."""
         self.read_pages: np.ndarray[Any, np.dtype[np.int64]] = np.zeros(PAGES, np.int64)
         self.write_pages: np.ndarray[Any, np.dtype[np.int64]] = np.zeros(PAGES, np.int64)
         self.shadow = Shadow(self)
-        self.code_hook: CodeHook | None = None
-        """Called with (address, size) before a store to a page that :meth:`watch_code` named."""
+        self.is_guarded = is_guarded
+        self.unmodelled: Device | None = None
+        """Answers for device registers that no region models; without it they fault."""
+        self._code_hooks: list[CodeHook] = []
         self._regions: list[Region] = []
         self._starts: list[int] = []
         self._page_region: dict[int, Region] = {}
@@ -145,10 +169,14 @@ class Memory:
         Raises ValueError when it overlaps another region, is not page-granular or exceeds the buffer.
         """
         _check_range(name, start, size)
-        backing = Buffer(size) if buffer is None else buffer
+        backing = self.new_buffer(size) if buffer is None else buffer
         if offset % PAGE or offset + size > backing.size:
             raise ValueError(f"region {name}: offset {offset:#x}, size {size:#x} do not fit its buffer")
         return self._add(Region(name, start, size, perms, backing, offset, shadowed=True))
+
+    def new_buffer(self, size: int) -> Buffer:
+        """Zeroed host bytes for regions that share them."""
+        return Buffer(size, self.is_guarded)
 
     def add_device(self, name: str, start: int, size: int, device: Device) -> Region:
         """Map a device at ``start`` (page-granular). Raises ValueError as :meth:`add_ram`."""
@@ -165,6 +193,18 @@ class Memory:
         self._map_pages(region)
         self.shadow.region_added(region)
         return region
+
+    def remove(self, region: Region) -> None:
+        """Unmap a region; its buffer keeps its bytes. Raises ValueError for one that is not mapped."""
+        self._touch_code(region.start, region.size)
+        place = self._regions.index(region)
+        del self._regions[place], self._starts[place]
+        pages = slice(region.start >> PAGE_BITS, region.end >> PAGE_BITS)
+        self.read_pages[pages] = self.write_pages[pages] = 0
+        for page in range(pages.start, pages.stop):
+            self._page_region.pop(page, None)
+            self._code_pages.discard(page)
+        self.shadow.region_removed(region)
 
     def _map_pages(self, region: Region) -> None:
         if region.buffer is None:
@@ -194,6 +234,8 @@ class Memory:
         """``size`` bytes at any alignment as an unsigned integer. Raises MemoryFault."""
         region = self._page_region.get(address >> PAGE_BITS) or self.find(address)
         if region is None or "r" not in region.perms:
+            if region is None and self._is_unmodelled(address):
+                return self.unmodelled.read(address, size)  # type: ignore[union-attr]
             raise self._fault(region, "load", address, size)
         if address + size > region.end:
             return self._load_across(address, size)
@@ -211,6 +253,9 @@ class Memory:
         """
         region = self._page_region.get(address >> PAGE_BITS) or self.find(address)
         if region is None or "w" not in region.perms:
+            if region is None and self._is_unmodelled(address):
+                self.unmodelled.write(address, size, value)  # type: ignore[union-attr]
+                return
             raise self._fault(region, "store", address, size)
         if address + size > region.end:
             self._store_across(address, size, value)
@@ -226,6 +271,9 @@ class Memory:
         region.buffer.view[at : at + size] = value.to_bytes(size, "little")
         if self.shadow.enabled:
             self.shadow.mark_written(address, size)
+
+    def _is_unmodelled(self, address: int) -> bool:
+        return self.unmodelled is not None and DEVICES.start <= address < DEVICES.end
 
     def fetch(self, address: int, size: int) -> bytes:
         """``size`` instruction bytes.
@@ -269,14 +317,19 @@ class Memory:
     def _fault(
         self, region: Region | None, access: str, address: int, size: int, byte: int | None = None
     ) -> MemoryFault:
-        kind = "unmapped" if region is None else "protection"
         byte = address if byte is None else byte
+        kind = "unmapped" if region is None else "protection"
+        if region is None and access != "fetch" and DEVICES.start <= byte < DEVICES.end:
+            kind = "device"
         return MemoryFault(kind, access, address, size, byte, region.name if region else describe(byte))
 
     def _check(self, address: int, size: int, access: str) -> None:
         try:
             self.shadow.check(address, size, access == "store")
         except BoundsFault as fault:
+            if self.shadow.report is not None:
+                self.shadow.report(fault, address, size, access)
+                return
             region = self.find(fault.address)
             where = region.name if region else describe(fault.address)
             raise MemoryFault(fault.kind, access, address, size, fault.address, where) from None
@@ -328,6 +381,10 @@ class Memory:
         return spans
 
     # --- translated code ----------------------------------------------------------------------------
+    def add_code_hook(self, hook: CodeHook) -> None:
+        """Call ``hook`` with (address, size) before a store to a page that :meth:`watch_code` named."""
+        self._code_hooks.append(hook)
+
     def watch_code(self, page: int) -> None:
         """Call the code hook before any store to guest page number ``page`` or to an alias of it."""
         for alias in self.aliases(page):
@@ -357,8 +414,13 @@ class Memory:
 
     def _touch_code(self, address: int, size: int) -> None:
         pages = range(address >> PAGE_BITS, ((address + size - 1) >> PAGE_BITS) + 1)
-        if self.code_hook is not None and not self._code_pages.isdisjoint(pages):
-            self.code_hook(address, size)
+        if not self._code_pages.isdisjoint(pages):
+            for hook in self._code_hooks:
+                hook(address, size)
+
+    def code_changes(self, address: int, size: int) -> None:
+        """What is translated from these bytes is not valid any more, for a reason outside of memory."""
+        self._touch_code(address, size)
 
     # --- addresses for translated code -----------------------------------------------------------------
     @property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from emu.cpu.map import KIB, MIB, PAGE, PSRAM_LIMIT
 from emu.cpu.readings import choose
+from emu.cpu.unmodelled import Choice
 
 if TYPE_CHECKING:
     from emu.cpu.engine import Engine
@@ -32,7 +33,9 @@ class EngineOptions:
     own handlers. ``readings``: contested facts to readings other than the chosen ones. ``cache_dir``: where
     the translator keeps objects, None for its default. ``stack_bytes``, ``psram_bytes``: sizes, multiples
     of 4096. ``track_fsr``: compute FSR's sticky flags; None: when the image contains a read of FSR.
-    ``services``: effects that belong to a board, by the name that the semantics use.
+    ``services``: effects that belong to a board, by the name that the semantics use. ``unmodelled``: what a
+    use of hardware that nobody models does (emu.cpu.unmodelled). ``guard_pages``: guest memory lies between
+    host pages that cannot be touched.
     """
 
     tier: Tier = "translator"
@@ -48,11 +51,14 @@ class EngineOptions:
     watch: bool = True
     """Notice when a result depends on a contested fact."""
     services: Mapping[str, Service] = field(default_factory=dict)
+    unmodelled: Choice = "stop"
+    guard_pages: bool = False
 
     def __post_init__(self) -> None:
         _one_of("tier", self.tier, ("translator", "stepper"))
         _one_of("fused", self.fused, ("fused", "two-roundings"))
         _one_of("exceptions", self.exceptions, ("built-in", "vectors"))
+        _one_of("unmodelled", self.unmodelled, ("stop", "log-once"))
         choose(self.readings)
         for name, size, limit in (
             ("stack_bytes", self.stack_bytes, 256 * KIB),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from emu.cpu.coprocessor import coprocessor_of
+from emu.cpu.interrupts import may_allow
+from emu.cpu.unmodelled import DEBUG_STATES
 from emu.cpu.value_int import IntBits, scalar
 from emu.isa.decode import Insn
 from emu.isa.semantics import effects
@@ -22,12 +24,15 @@ class Plan:
         "consts",
         "coprocessor",
         "data",
+        "debug_states",
         "effect",
         "files",
         "insn",
         "is_entry",
         "is_fused",
+        "is_rare",
         "length",
+        "may_allow",
         "next_pc",
         "next_value",
         "pane",
@@ -46,6 +51,13 @@ class Plan:
         self.pane = _highest_pane(insn)
         self.is_entry = insn.mnemonic == "entry"
         self.is_fused = insn.mnemonic in FUSED
+        self.may_allow = may_allow(insn.row)
+        """An interrupt may have become possible behind it."""
+        self.debug_states = tuple(
+            use.name for use in insn.row.states if use.role != "in" and use.name in DEBUG_STATES
+        )
+        self.is_rare = self.may_allow or bool(self.debug_states)
+        """The stepper has something to do behind it besides moving on."""
         self.consts: dict[str, IntBits] = {}
         self.files: dict[str, tuple[str, int, int]] = {}
         for operand in insn.row.operands + insn.row.implicit:

@@ -8,6 +8,7 @@ map is on, translated code finds the shadow byte of a guest address at ``address
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,10 @@ class BoundsFault(Exception):
         self.address = address
 
 
+Report = Callable[[BoundsFault, int, int, str], None]
+"""Gets the first offending byte, then address, size and kind ("load", "store") of the access."""
+
+
 class Shadow:
     """Off until :meth:`enable`; then everything that was not allowed is refused."""
 
@@ -36,6 +41,8 @@ class Shadow:
         self.enabled = False
         self.check_init = False
         """Refuse loads of bytes that were allowed but never written."""
+        self.report: Report | None = None
+        """Called for what would be refused, which then takes place; None: it is refused."""
         self._memory = memory
         self._pages: np.ndarray[Any, np.dtype[np.int64]] | None = None
         self._shadow: dict[Buffer, Buffer] = {}
@@ -63,14 +70,17 @@ class Shadow:
         if self._pages is not None:
             self._map(region)
 
+    def region_removed(self, region: Region) -> None:
+        """Called by the memory when a region goes; what its bytes allow is kept with its buffer."""
+        if self._pages is not None:
+            self._pages[region.start >> PAGE_BITS : region.end >> PAGE_BITS] = 0
+
     def _map(self, region: Region) -> None:
         if region.buffer is None or not region.shadowed or self._pages is None:
             return
-        from emu.cpu.memory import Buffer
-
         shadow = self._shadow.get(region.buffer)
         if shadow is None:
-            shadow = self._shadow[region.buffer] = Buffer(region.buffer.size)
+            shadow = self._shadow[region.buffer] = self._memory.new_buffer(region.buffer.size)
         pages = slice(region.start >> PAGE_BITS, region.end >> PAGE_BITS)
         self._pages[pages] = shadow.address + region.offset - region.start
 

@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 from emu.cpu.diagnostics import Diagnostics, count
 from emu.cpu.exceptions import enter
+from emu.cpu.hooks import STOP, GuestCall, Hooks
+from emu.cpu.interrupts import Interrupts
 from emu.cpu.machine import Cause, Machine, Operands
 from emu.cpu.memory import Memory, MemoryFault
 from emu.cpu.plan import Plan
@@ -50,7 +52,22 @@ class Stepper:
         self.operands = StepOperands(self.machine)
         self.return_address = return_address
         self.use_vectors = use_vectors
+        self.interrupts: Interrupts | None = None
+        """Timers and interrupt lines; without them no interrupt is ever taken."""
+        self.hooks = Hooks()
+        self.guest_call: Callable[[int], GuestCall] | None = None
+        """What callbacks of hooks get, by address."""
+        self.debug_state: Callable[[str, int], None] | None = None
+        """Told of writes to states of the debug option."""
+        self.is_stopped = False
+        """A hook stopped the run in front of the instruction at PC; running on goes past it."""
+        self._announced: set[int] = set()
         self._plans: dict[int, Plan] = {}
+
+    def begin(self) -> None:
+        """A new call: nothing of an abandoned one is left."""
+        self.is_stopped = False
+        self._announced.clear()
 
     def run(self) -> ExitReason:
         """Step until the return address (RETURN) or until the budget is used up (BUDGET). Raises Trap."""
@@ -63,8 +80,14 @@ class Stepper:
 
     def step(self) -> None:
         """Execute the instruction at PC, or enter its exception. Raises Trap."""
-        plan = self._fetch()
         state, machine = self.state, self.machine
+        clock = self.interrupts
+        if clock is not None and state.instructions >= clock.due and self.attend():
+            return
+        is_hooked = state.PC in self.hooks
+        if is_hooked and self._serves():
+            return
+        plan = self._fetch()
         if plan is None:
             return
         is_windowed = plan.pane or plan.is_entry
@@ -72,6 +95,8 @@ class Stepper:
             return
         if plan.coprocessor is not None and not state.CPENABLE >> plan.coprocessor & 1:
             self._exception(Cause(Cause.COPROCESSOR0_DISABLED + plan.coprocessor), 0, plan)
+            return
+        if is_hooked and not self._announce(state.PC):
             return
         machine.writes.clear()
         machine.target.clear()
@@ -105,12 +130,84 @@ class Stepper:
             self._note_stack()
         if machine.target:
             state.PC = machine.target[0]
-            return
-        following = plan.next_pc
-        if following == state.LEND and state.LCOUNT and not state.PSEXCM:
-            state.LCOUNT -= 1
-            following = state.LBEG
-        state.PC = following
+        else:
+            following = plan.next_pc
+            if following == state.LEND and state.LCOUNT and not state.PSEXCM:
+                state.LCOUNT -= 1
+                following = state.LBEG
+            state.PC = following
+        if plan.is_rare or self._announced:
+            self._after(plan)
+
+    def _after(self, plan: Plan) -> None:
+        """What is seldom to be done behind an instruction."""
+        self._announced.discard(plan.insn.pc)
+        if plan.may_allow and self.interrupts is not None:
+            self.interrupts.changed()
+        if self.debug_state is not None and plan.debug_states:
+            following, self.state.PC = self.state.PC, plan.insn.pc
+            for name in plan.debug_states:
+                self.debug_state(name, self.state.get(name))
+            self.state.PC = following
+
+    # --- between instructions -----------------------------------------------------------------------------
+    def attend(self) -> bool:
+        """Look at timers and interrupts; True when no instruction may follow at once.
+
+        Raises Trap when an interrupt is taken that nothing here handles, or when nothing can end a wait.
+        """
+        clock = self.interrupts
+        if clock is None:
+            return False
+        level = clock.look()
+        if level and not self.use_vectors:
+            number = clock.request(level)
+            raise self.traps.interrupt(level, number)
+        if level:
+            clock.take(level)
+        elif clock.is_waiting:
+            if not clock.is_patient:
+                raise self.traps.make(TrapKind.SERVICE, "waiti: the core waits, and nothing can wake it")
+            clock.changed()
+        return bool(level) or clock.is_waiting
+
+    def _serves(self) -> bool:
+        """Run the host's function at PC in place of the guest's; False when there is none."""
+        state = self.state
+        address = state.PC
+        hooks = self.hooks.at(address)
+        if not hooks[-1].is_served or self.guest_call is None:
+            return False
+        if not self._announce(address):
+            return True
+        self._announced.discard(address)
+        hooks[-1].hits += 1
+        guest = self.guest_call(address)
+        result = hooks[-1].callback(guest)
+        if address == state.PC:
+            guest.give_back(result)  # type: ignore[arg-type]
+        state.budget -= 1
+        return True
+
+    def _announce(self, address: int) -> bool:
+        """Call the hooks of an address once for each execution; False when the run does not go on there."""
+        if address in self._announced or self.guest_call is None:
+            return True
+        self._announced.add(address)
+        for hook in self.hooks.at(address):
+            if hook.is_served:
+                continue
+            hook.hits += 1
+            self.is_stopped |= hook.callback(self.guest_call(address)) is STOP
+        if self.is_stopped:
+            if self.interrupts is not None:
+                self.interrupts.changed()
+            return False
+        if address == self.state.PC:
+            return True
+        self._announced.discard(address)
+        self.state.budget -= 1
+        return False
 
     def _note_stack(self) -> None:
         lowest, now = self.diagnostics.lowest_stack, self.state.get_a(1)

@@ -36,6 +36,8 @@ _CAUSES = {
 _FAULTS = {
     ("unmapped", "load"): TrapKind.UNMAPPED_LOAD,
     ("unmapped", "store"): TrapKind.UNMAPPED_STORE,
+    ("device", "load"): TrapKind.DEVICE,
+    ("device", "store"): TrapKind.DEVICE,
     ("read", "load"): TrapKind.BOUNDS_READ,
     ("write", "store"): TrapKind.BOUNDS_WRITE,
     ("uninitialised", "load"): TrapKind.UNINITIALISED,
@@ -79,6 +81,14 @@ class TrapMaker:
         kind = _FAULTS.get((fault.kind, fault.access), TrapKind.PROTECTION)
         while_ = f", while {doing}" if doing else ""
         return self.make(kind, fault.sentence() + while_, plan, fault.byte)
+
+    def interrupt(self, level: int, number: int) -> Trap:
+        """An interrupt that would be taken while exceptions have no handlers."""
+        message = (
+            f"interrupt {number} (level {level}) is taken here, but exceptions are built-in: "
+            'no handler runs; use exceptions="vectors"'
+        )
+        return self.make(TrapKind.INTERRUPT, message)
 
     def not_code(self, pc: int, fault: MemoryFault) -> Trap:
         """PC is at an address from which nothing is executed."""

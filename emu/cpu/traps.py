@@ -29,6 +29,9 @@ class TrapKind(Enum):
     UNINITIALISED = "read of memory that was never written"
     BREAK = "breakpoint instruction"
     SERVICE = "service of the system"
+    DEVICE = "part of the chip that is not modelled"
+    DEADLOCK = "deadlock"
+    INTERRUPT = "interrupt"
     EXCEPTION = "exception"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from emu.image.peripherals import register_text
+
 KIB = 1024
 MIB = 1024 * KIB
 
@@ -60,7 +62,7 @@ MMU_BLOCK = 64 * KIB
 """Granularity of the cache windows."""
 
 DEVICES = Area("devices", 0x60000000, 0xD1000, "")
-"""Peripheral registers; accesses fault unless the board adds device regions there."""
+"""Peripheral registers (emu.image.peripherals); what no board models there is not modelled."""
 
 
 NOWHERE = "no memory"
@@ -81,5 +83,5 @@ def describe(address: int) -> str:
     if area is not None:
         return area.name
     if DEVICES.start <= address < DEVICES.end:
-        return "device registers"
+        return f"device registers, {register_text(address)}"
     return NOWHERE

@@ -129,7 +129,7 @@ def test_device_regions() -> None:
 def test_watched_code_pages_call_the_hook_first_through_every_alias() -> None:
     memory = chip()
     seen: list[tuple[int, int, int]] = []
-    memory.code_hook = lambda address, size: seen.append((address, size, memory.load(address, 1)))
+    memory.add_code_hook(lambda address, size: seen.append((address, size, memory.load(address, 1))))
     page = ALIAS >> 12
     memory.store(A + 8, 1, 5)
     assert seen == []

@@ -6,6 +6,7 @@ returns and instructions that are left to the stepper end a path.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from emu.cpu.memory import Memory, MemoryFault
@@ -64,14 +65,20 @@ class Code:
 
 
 class Reader:
-    """Decoded instructions of a memory, by address."""
+    """Decoded instructions of a memory, by address.
 
-    def __init__(self, memory: Memory, float_pair: str) -> None:
+    ``hooked``: addresses that only the stepper may execute.
+    """
+
+    def __init__(self, memory: Memory, float_pair: str, hooked: Container[int] = frozenset()) -> None:
         self._memory = memory
         self._float_pair = float_pair
+        self._hooked = hooked
 
     def plan(self, pc: int) -> Plan | None:
-        """The instruction at ``pc``; None where none can run."""
+        """The instruction at ``pc``; None where none can run, or where the host wants to be told."""
+        if pc in self._hooked:
+            return None
         try:
             data = self._bytes(pc)
             insn = decode(data, pc)

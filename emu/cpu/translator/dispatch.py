@@ -10,7 +10,7 @@ from emu.cpu.map import PAGE_BITS
 from emu.cpu.state import ExitReason, address_of
 from emu.cpu.translator.blocks import BLOCKS
 from emu.cpu.translator.checks import Checks
-from emu.cpu.translator.discover import Code, LoopEnd, Reader, discover
+from emu.cpu.translator.discover import LIMIT, Code, LoopEnd, Reader, discover
 from emu.cpu.translator.library import library, unit_key
 from emu.cpu.translator.lookup import JumpTable
 from emu.cpu.translator.machine import Choices
@@ -41,7 +41,9 @@ class Translator:
         self.stepper = engine.stepper
         self.choices = choices_of(engine)
         self.return_address = engine.stepper.return_address
-        self._reader = Reader(self.memory, self.choices.readings["float_pair_coprocessor"])
+        self._reader = Reader(
+            self.memory, self.choices.readings["float_pair_coprocessor"], engine.stepper.hooks
+        )
         self._resolver = _FUNCTION(self._resolve)
         self._library = library(engine.options.cache_dir or default_folder())
         helpers = self._library.helpers(self.choices.checks)
@@ -52,9 +54,17 @@ class Translator:
         self._mode: Mode | None = None
         self._hints: dict[int, frozenset[LoopEnd]] = {}
         self._pages: dict[int, set[int]] = {}
+        self.unit_limit = LIMIT
+        """Instructions of a unit at most: 1 makes translated code comparable after every instruction."""
         self._nested = 0
         self._trouble: BaseException | None = None
-        self.memory.code_hook = self._code_changes
+        self.memory.add_code_hook(self._code_changes)
+
+    def limit_units(self, limit: int = LIMIT) -> None:
+        """From now on make units of at most ``limit`` instructions; those made so far are not used any more."""
+        self.unit_limit = limit
+        self._tables.clear()
+        self._mode = None
 
     # --- running ------------------------------------------------------------
     def run(self) -> ExitReason:
@@ -129,7 +139,9 @@ class Translator:
         """The native code for ``pc`` in the current mode; None when no instruction can run there."""
         mode = self._mode
         assert mode is not None
-        code = discover(self._reader, pc, self._hints.get(pc, frozenset()), mode.has_loops)
+        code = discover(
+            self._reader, pc, self._hints.get(pc, frozenset()), mode.has_loops, self.unit_limit
+        )
         if code is None:
             return None
         key = unit_key(code, mode, self.choices)
