@@ -4,8 +4,8 @@
  * this order, strides count elements, numbers in brackets are sections of docs/numerics.md. In addition:
  *
  * - A sum starts at +0.0f unless a start is named, and runs in ascending order with one accumulator.
- * - `scratch` is working memory of the caller, 16-byte aligned (else status 3), EMU_*_SCRATCH bytes long; what it
- *   holds afterwards means nothing. `acc` and other typed scratch needs the alignment of its type only.
+ * - `scratch` is working memory of the caller, 16-byte aligned (else status 3), EMU_*_SCRATCH bytes long (at most);
+ *   what it holds afterwards means nothing. Typed scratch (`acc`, `column`, `row`) needs the alignment of its type only.
  * - Order of checks: sizes and strides (1), columns (2), alignment (3), contents (4). A call refused with 1, 2 or 3
  *   writes nothing. *bad is written with status 4 and only then; what else is written then is said per function.
  * - A float stride below the columns, a negative size: status 1. Void functions do nothing for sizes <= 0.
@@ -75,22 +75,23 @@ int32_t sample_f32(const float *x, int32_t n, float temperature, uint32_t *state
 
 /* --- int8 linear layers (10) -------------------------------------------------------------------------- */
 /* Rows that are already quantized: y[r * y_stride + o] = (float)dot * (sx[r] * sw[o]) + b[o].
- * x int8 [rows][x_stride], sx [rows], w int8 [outs][w_stride], sw, b [outs]. acc: scratch int32 [rows]. cols >= 0. */
+ * x int8 [rows][x_stride], sx [rows], w int8 [outs][w_stride], sw, b [outs]. cols >= 0. */
+#define EMU_LINEAR_Q8_SCRATCH(rows) (8 * (rows))
 int32_t linear_q8(const int8_t *x, int32_t x_stride, const float *sx, int32_t rows, const int8_t *w,
                   int32_t w_stride, const float *sw, const float *b, int32_t outs, int32_t cols, float *y,
-                  int32_t y_stride, int32_t *acc);
+                  int32_t y_stride, uint8_t *scratch);
 int32_t linear_q8_c(const int8_t *x, int32_t x_stride, const float *sx, int32_t rows, const int8_t *w,
                     int32_t w_stride, const float *sw, const float *b, int32_t outs, int32_t cols, float *y,
-                    int32_t y_stride, int32_t *acc);
+                    int32_t y_stride, uint8_t *scratch);
 /* y[r][o] = y[r][o] + (float)dot * (sx[r] * sw[o]): one group of mlp_grouped. Same rules. */
 int32_t accumulate_q8(const int8_t *x, int32_t x_stride, const float *sx, int32_t rows, const int8_t *w,
                       int32_t w_stride, const float *sw, int32_t outs, int32_t cols, float *y, int32_t y_stride,
-                      int32_t *acc);
+                      uint8_t *scratch);
 int32_t accumulate_q8_c(const int8_t *x, int32_t x_stride, const float *sx, int32_t rows, const int8_t *w,
                         int32_t w_stride, const float *sw, int32_t outs, int32_t cols, float *y, int32_t y_stride,
-                        int32_t *acc);
+                        uint8_t *scratch);
 /* All rows of x by quantize_row_s8, then linear_q8. cols >= 1. Status 4: *bad = row, y untouched. */
-#define EMU_LINEAR_SCRATCH(rows, cols) ((rows) * (EMU_PAD16(cols) + 8))
+#define EMU_LINEAR_SCRATCH(rows, cols) ((rows) * (EMU_PAD16(cols) + 12))
 int32_t linear_w8a8(const float *x, int32_t x_stride, int32_t rows, const int8_t *w, int32_t w_stride,
                     const float *sw, const float *b, int32_t outs, int32_t cols, float *y, int32_t y_stride,
                     uint8_t *scratch, int32_t *bad);
@@ -99,7 +100,7 @@ int32_t linear_w8a8(const float *x, int32_t x_stride, int32_t rows, const int8_t
  * cols, hidden >= 1, group >= 16 a multiple of 16 that divides hidden: else 1.
  * All rows pass through one group before the next begins. Status 4 of x: *bad = row, y untouched. Status 4 of group g
  * of the hidden rows: *bad = row, y holds b2 + groups 0..g-1 for all rows. */
-#define EMU_MLP_SCRATCH(rows, cols, group) ((rows) * (EMU_PAD16(cols) + 5 * (group) + 12))
+#define EMU_MLP_SCRATCH(rows, cols, group) ((rows) * (EMU_PAD16(cols) + 5 * (group) + 16))
 int32_t mlp_grouped(const float *x, int32_t x_stride, int32_t rows, const int8_t *w1, int32_t w1_stride,
                     const float *sw1, const float *b1, const int8_t *w2, int32_t w2_stride, const float *sw2,
                     const float *b2, int32_t cols, int32_t hidden, int32_t outs, int32_t group, const float *value,
@@ -117,7 +118,7 @@ int32_t quantize_columns_s8(const float *x, int32_t x_stride, int32_t rows, int3
 int32_t softmax_s8(const float *x, int32_t x_stride, int32_t rows, int32_t cols, int8_t *o, int32_t o_stride,
                    float *sum, int32_t *bad);
 /* One head, `rows` queries against `tokens` keys and values, all quantized:
- * l = (float)dot(q, k) * ((sq[r]*sk[j]) * inv_sqrt_dh); softmax_s8; a = 1.0f / (sum * 127.0f);
+ * l = (float)dot(q, k) * ((sq[r] * sk[j]) * inv_sqrt_dh); softmax_s8; a = 1.0f / (sum * 127.0f);
  * out[r * out_stride + c] = (float)dot(o, vt row c) * (a * sv[c]). q [rows][q_stride], k [tokens][k_stride], vt
  * [dh][vt_stride], vt_stride >= EMU_PAD16(tokens). tokens >= 1, dh >= 16 a multiple of 16: else 1. tokens or dh over
  * EMU_MAX_COLUMNS: 2. Status 4: *bad = query, out of earlier queries is complete, nothing written from it on. */
@@ -158,7 +159,7 @@ int32_t attention_kv8(const float *q, int32_t heads, int32_t dh, int32_t count, 
  * 9 * channels columns, 16-byte aligned. v = (float)dot * (s_in * sw[o]) + b[o].
  * Computes rows first .. first + rows - 1 of the picture; y points to the whole picture [..][..][outs].
  * height, width, channels, outs >= 1, up and relu 0 or 1, rows >= 0, 0 <= first, first + rows <= height << up: else 1. */
-#define EMU_CONV_SCRATCH(out_width, channels) ((out_width) * (EMU_PAD16(9 * (channels)) + 4))
+#define EMU_CONV_SCRATCH(out_width, channels, outs) ((out_width) * (EMU_PAD16(9 * (channels)) + 4 * (outs) + 12))
 /* y = quantize_static_s8(v, s_out) */
 int32_t conv3x3_s8(const int8_t *x, int32_t height, int32_t width, int32_t channels, int32_t up, int32_t relu,
                    float s_in, const int8_t *w, int32_t w_stride, const float *sw, const float *b, int32_t outs,

@@ -1,7 +1,7 @@
-"""firmware/ compiled for this machine: the C kernels, without the chip's compiler and without an emulator.
+"""firmware/ compiled for this machine: kernels and models, without the chip's compiler and without an emulator.
 
-A second path to the same arithmetic. Vector kernels (.S) and the memory functions, which would replace the C
-library's, are left out.
+A second path to the same arithmetic. Plain C twins stand in for vector code (host_vectors.c); the memory functions,
+which would replace the C library's, and the table of kernels are left out.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 
 FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
+FOLDERS = ("numerics", "kernels", "models")
+LEFT_OUT = ("memory.c", "table.c")
 FLAGS = ["-std=c11", "-O2", "-ffp-contract=off", "-fno-builtin", "-Wall", "-Wextra", "-Werror"]
 
 
@@ -32,10 +34,11 @@ def host_compiler() -> str:
 
 
 def build(out: Path) -> ctypes.CDLL:
-    """Compile the C kernels to `out` and load them."""
-    sources = [*(FIRMWARE / "numerics").glob("*.c"), *(FIRMWARE / "kernels").glob("*_c.c")]
-    used = sorted(str(path) for path in sources if path.name != "memory.c")
-    includes = [f"-I{FIRMWARE / name}" for name in ("include", "numerics", "kernels")]
+    """Compile the C sources to `out` and load them."""
+    sources = [path for folder in FOLDERS for path in (FIRMWARE / folder).glob("*.c")]
+    used = sorted(str(path) for path in sources if path.name not in LEFT_OUT)
+    used.append(str(Path(__file__).with_name("host_vectors.c")))
+    includes = [f"-I{FIRMWARE / name}" for name in ("include", *FOLDERS)]
     subprocess.run(
         [host_compiler(), *FLAGS, "-shared", "-fPIC", *includes, *used, "-o", str(out)], check=True
     )

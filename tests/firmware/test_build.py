@@ -19,7 +19,7 @@ from emu.toolchain.build import BuildResult, build_firmware, firmware_folder, so
 from tests.mutants import Mutant, all_mutants
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADER = ROOT / "firmware" / "include" / "emu_kernels.h"
+HEADERS = [ROOT / "firmware" / "include" / name for name in ("emu_kernels.h", "emu_model_kernels.h")]
 MUTANTS = all_mutants()
 
 
@@ -42,7 +42,7 @@ def symbols(elf: Path) -> dict[str, tuple[str, int, int]]:
 
 
 def prototypes() -> list[str]:
-    return re.findall(r"^\w+ (\w+)\(", HEADER.read_text(), re.MULTILINE)
+    return re.findall(r"^\w+ (\w+)\(", "".join(path.read_text() for path in HEADERS), re.MULTILINE)
 
 
 def test_reproducible_in_any_folder(built: BuildResult, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_manifest_describes_the_image(built: BuildResult, toolchain: Toolchain) 
 def test_every_prototype_has_a_function(built: BuildResult) -> None:
     table = symbols(built.elf)
     names = prototypes()
-    assert len(names) >= 29
+    assert len(names) >= 80
     for name in names:
         kind, address, size = table[name]
         assert kind == "STT_FUNC"

@@ -1,0 +1,32 @@
+/* On this machine the plain C twins stand in for the vector code. */
+#include <string.h>
+#include "copy_taps.h"
+#include "emu_kernels.h"
+#include "linear_row.h"
+
+int32_t dot_rows_s8(const int8_t *x, int32_t x_stride, int32_t rows, const int8_t *w, int32_t cols, int32_t *acc,
+                    int32_t acc_stride)
+{
+    return dot_rows_s8_c(x, x_stride, rows, w, cols, acc, acc_stride);
+}
+
+int32_t dot_rows_ternary(const int8_t *x, int32_t x_stride, int32_t rows, const uint8_t *w, int32_t cols, int32_t *acc,
+                         int32_t acc_stride)
+{
+    return dot_rows_ternary_c(x, x_stride, rows, w, cols, acc, acc_stride);
+}
+
+int32_t dot_groups_int4(const int8_t *x, const uint8_t *w, int32_t cols, int32_t group, int32_t *acc)
+{
+    return dot_groups_int4_c(x, w, cols, group, acc);
+}
+
+void linear_row_q8(const struct linear_row *row)
+{
+    linear_row_q8_c(row);
+}
+
+void copy_vectors(const int8_t *from, int8_t *to, int32_t vectors, int32_t relu)
+{
+    copy_taps(from, to, 16 * vectors, relu);
+}
