@@ -37,7 +37,7 @@ def _enable_cache(dispatcher: Any) -> None:
         _warn_uncached(str(error))
         return
     file = dispatcher._cache._cache_file
-    file._source_stamp = (file._source_stamp, sources_digest())
+    file._source_stamp = (file._source_stamp, *_stamp(dispatcher.py_func.__module__))
     _forget_damage(dispatcher._cache)
 
 
@@ -55,6 +55,15 @@ def _forget_damage(cache: Any) -> None:
     cache.load_overload = load_or_forget
 
 
+def _stamp(module: str) -> tuple[str, ...]:
+    """What else compiled code of a module depends on: sources, and for the models the chosen matrix product."""
+    if not module.startswith("emu.models"):
+        return (sources_digest(),)
+    from emu.numerics.gemm.variant import chosen
+
+    return sources_digest("numerics", "kernels", "models"), chosen()
+
+
 @functools.cache
 def _warn_uncached(reason: str) -> None:
     warnings.warn(
@@ -66,11 +75,12 @@ def _warn_uncached(reason: str) -> None:
 
 
 @functools.cache
-def sources_digest() -> str:
-    """SHA-256 (hex) of the Python sources of emu/numerics and emu/kernels, by name and content."""
+def sources_digest(*rooms: str) -> str:
+    """SHA-256 (hex) of the Python sources of rooms (default: numerics and kernels), by name and content."""
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for room in ("numerics", "kernels"):
-        for path in sorted((package / room).glob("*.py")):
-            digest.update(f"{room}/{path.name}\0".encode() + path.read_bytes() + b"\0")
+    for room in rooms or ("numerics", "kernels"):
+        for path in sorted((package / room).rglob("*.py")):
+            name = path.relative_to(package).as_posix()
+            digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -1,0 +1,83 @@
+"""The step of AVX2: bytes widened to 16 bits, pairs of products added exactly in 32 bits."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from emu.numerics.gemm.packing import LANES
+from emu.numerics.gemm.tile import I8, I32, Step, call, load, make_product
+from emu.numerics.jit import jit
+from emu.numerics.types import S8Array, S32Array, U8Array
+
+_I16 = ir.IntType(16)
+_WORDS = ir.VectorType(_I16, 16)
+_PAIRS = ir.VectorType(I32, 8)
+_QUARTERS = 4
+"""Registers of a block: each has two partial sums for each of four outputs."""
+
+
+class Avx2Step(Step):
+    """vpmaddwd. (The byte form, vpmaddubsw, would saturate at 16 bits.)"""
+
+    def start(self, b: ir.IRBuilder, value: ir.Value) -> list[ir.Value]:
+        """The start value in one partial sum of each output, 0 in the other."""
+        vector = ir.Constant(_PAIRS, [0] * 8)
+        for lane in range(0, 8, 2):
+            vector = b.insert_element(vector, value, ir.Constant(I32, lane))
+        return [vector] * _QUARTERS
+
+    def activations(self, b: ir.IRBuilder, pointer: ir.Value) -> ir.Value:
+        """Four bytes widened, four times over."""
+        four = b.sext(load(b, pointer, ir.VectorType(I8, 4)), ir.VectorType(_I16, 4))
+        return b.shuffle_vector(four, four, _mask([k % 4 for k in range(16)]))
+
+    def weights(self, b: ir.IRBuilder, pointer: ir.Value) -> list[ir.Value]:
+        """64 bytes widened to four registers of four outputs."""
+        quarters = [b.gep(pointer, [ir.Constant(I32, 16 * q)]) for q in range(_QUARTERS)]
+        return [b.zext(load(b, p, ir.VectorType(I8, 16)), _WORDS) for p in quarters]
+
+    def add(
+        self, b: ir.IRBuilder, sums: list[ir.Value], w: list[ir.Value], x: ir.Value
+    ) -> list[ir.Value]:
+        """Four multiplications of pairs."""
+        products = [call(b, "llvm.x86.avx2.pmadd.wd", _PAIRS, [quarter, x]) for quarter in w]
+        return [b.add(total, product) for total, product in zip(sums, products, strict=True)]
+
+    def finish(self, b: ir.IRBuilder, sums: list[ir.Value]) -> ir.Value:
+        """Both partial sums of each output added."""
+        halves = []
+        for low, high in ((sums[0], sums[1]), (sums[2], sums[3])):
+            even = b.shuffle_vector(low, high, _mask(range(0, 16, 2)))
+            halves.append(b.add(even, b.shuffle_vector(low, high, _mask(range(1, 16, 2)))))
+        return b.shuffle_vector(halves[0], halves[1], _mask(range(LANES)))
+
+
+def _mask(lanes: object) -> ir.Constant:
+    numbers = list(lanes)  # type: ignore[call-overload]
+    return ir.Constant(ir.VectorType(I32, len(numbers)), numbers)
+
+
+_product = make_product(Avx2Step(), 2, 1)
+
+
+@jit
+def multiply_avx2(
+    x: S8Array,
+    x_first: int,
+    x_stride: int,
+    rows: int,
+    w: U8Array,
+    w_first: int,
+    w_stride: int,
+    blocks: int,
+    steps: int,
+    init: S32Array,
+    init_first: int,
+    acc: S32Array,
+    acc_first: int,
+    acc_stride: int,
+) -> None:
+    """See :func:`emu.numerics.gemm.multiply.multiply`."""
+    _product(
+        x, x_first, x_stride, rows, w, w_first, w_stride, blocks, steps, init, init_first, acc, acc_first, acc_stride
+    )

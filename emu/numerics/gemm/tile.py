@@ -1,0 +1,206 @@
+"""A tile of a matrix product as LLVM code: accumulators in registers over a loop of columns.
+
+A variant says how one step of four columns is added; everything else is the same. Loops, tiles and all are one
+intrinsic, so that no function of another file hides behind a closure and compiled code can be cached.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from emu.numerics.gemm.packing import BLOCK_STEP, DEPTH, LANES
+
+I32, I64, I8 = ir.IntType(32), ir.IntType(64), ir.IntType(8)
+
+
+class Step(ABC):
+    """How a variant keeps 16 sums and adds four columns to them."""
+
+    @abstractmethod
+    def start(self, b: ir.IRBuilder, value: ir.Value) -> list[ir.Value]:
+        """Accumulators of a block whose sums all begin with the int32 ``value``."""
+
+    @abstractmethod
+    def activations(self, b: ir.IRBuilder, pointer: ir.Value) -> ir.Value:
+        """Four activations at ``pointer``, ready to be multiplied."""
+
+    @abstractmethod
+    def weights(self, b: ir.IRBuilder, pointer: ir.Value) -> list[ir.Value]:
+        """The 64 weights at ``pointer``, ready to be multiplied."""
+
+    @abstractmethod
+    def add(
+        self, b: ir.IRBuilder, sums: list[ir.Value], w: list[ir.Value], x: ir.Value
+    ) -> list[ir.Value]:
+        """The accumulators after one step."""
+
+    @abstractmethod
+    def finish(self, b: ir.IRBuilder, sums: list[ir.Value]) -> ir.Value:
+        """The 16 sums as <16 x i32>."""
+
+
+def load(b: ir.IRBuilder, pointer: ir.Value, kind: ir.Type) -> ir.Value:
+    """An unaligned load of ``kind``."""
+    value = b.load(b.bitcast(pointer, kind.as_pointer()))
+    value.align = 1
+    return value
+
+
+def call(b: ir.IRBuilder, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:
+    """A call of an LLVM intrinsic."""
+    kind = ir.FunctionType(result, [a.type for a in arguments])
+    return b.call(cgutils.get_or_insert_function(b.module, kind, name), arguments)
+
+
+def make_product(step: Step, most_rows: int, most_blocks: int) -> Callable[..., None]:
+    """A whole product in tiles of at most ``most_rows`` rows and ``most_blocks`` blocks, for compiled code.
+
+    Its parameters are those of :func:`emu.numerics.gemm.multiply.multiply`.
+    """
+
+    @intrinsic  # type: ignore[misc]
+    def product(typing, x, xf, xs, rows, w, wf, ws, blocks, steps, init, nf, acc, af, az):  # type: ignore[no-untyped-def]
+        del typing
+        signature = types.void(x, xf, xs, rows, w, wf, ws, blocks, steps, init, nf, acc, af, az)
+
+        def codegen(context: Any, b: ir.IRBuilder, sig: Any, arguments: Any) -> ir.Value:
+            def pointer(k: int) -> ir.Value:
+                data = context.make_array(sig.args[k])(context, b, arguments[k]).data
+                return b.gep(data, [arguments[k + 1]])
+
+            operands = _Operands(
+                pointer(0), arguments[2], pointer(4), arguments[6], pointer(9), pointer(11), arguments[13]
+            )
+            _emit_product(b, step, (most_rows, most_blocks), operands, arguments[3], arguments[7], arguments[8])
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return product  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class _Operands:
+    """Pointers and strides (in elements) of activations, weights, starts and sums."""
+
+    x: ir.Value
+    x_stride: ir.Value
+    w: ir.Value
+    w_stride: ir.Value
+    init: ir.Value
+    acc: ir.Value
+    acc_stride: ir.Value
+
+    def at(self, b: ir.IRBuilder, row: ir.Value, block: ir.Value) -> _Operands:
+        """The same from another row and block on."""
+        acc = b.add(b.mul(row, self.acc_stride), b.mul(block, ir.Constant(I64, LANES)))
+        return replace(
+            self,
+            x=b.gep(self.x, [b.mul(row, self.x_stride)]),
+            w=b.gep(self.w, [b.mul(block, self.w_stride)]),
+            init=b.gep(self.init, [row]),
+            acc=b.gep(self.acc, [acc]),
+        )
+
+
+def _emit_product(
+    b: ir.IRBuilder,
+    step: Step,
+    most: tuple[int, int],
+    operands: _Operands,
+    rows: ir.Value,
+    blocks: ir.Value,
+    steps: ir.Value,
+) -> None:
+    """Blocks outside, so that a group of weight blocks stays in the first cache for all rows."""
+    for block, block_count in _pieces(b, blocks, most[1]):
+        for row, row_count in _pieces(b, rows, most[0]):
+            _emit_tile(b, step, row_count, block_count, operands.at(b, row, block), steps)
+
+
+def _pieces(b: ir.IRBuilder, limit: ir.Value, most: int) -> Iterator[tuple[ir.Value, int]]:
+    """Cover 0..limit-1 with loops over pieces of ``most``, then 2, then 1: (first element, size) of each."""
+    first = cgutils.alloca_once_value(b, ir.Constant(I64, 0))
+    b.store(ir.Constant(I64, 0), first)
+    for size in (most, 2, 1):
+        head, body, after = (b.append_basic_block(name) for name in ("head", "piece", "rest"))
+        b.branch(head)
+        b.position_at_end(head)
+        start = b.load(first)
+        end = b.add(start, ir.Constant(I64, size))
+        b.cbranch(b.icmp_signed("<=", end, limit), body, after)
+        b.position_at_end(body)
+        yield start, size
+        b.store(end, first)
+        b.branch(head)
+        b.position_at_end(after)
+
+
+def _emit_tile(
+    b: ir.IRBuilder, step: Step, rows: int, blocks: int, o: _Operands, steps: ir.Value
+) -> None:
+    def at(base: ir.Value, k: int, stride: ir.Value) -> ir.Value:
+        return b.gep(base, [b.mul(stride, ir.Constant(I64, k))])
+
+    x_rows = [at(o.x, r, o.x_stride) for r in range(rows)]
+    w_blocks = [at(o.w, v, o.w_stride) for v in range(blocks)]
+    first = [step.start(b, b.load(b.gep(o.init, [ir.Constant(I64, r)]))) for r in range(rows)]
+    sums = _loop(b, step, x_rows, w_blocks, [first[r] for r in range(rows) for _ in range(blocks)], steps)
+    for k, value in enumerate(sums):
+        r, v = divmod(k, blocks)
+        place = b.gep(at(o.acc, r, o.acc_stride), [ir.Constant(I64, LANES * v)])
+        result = step.finish(b, value)
+        b.store(result, b.bitcast(place, result.type.as_pointer())).align = 4
+
+
+def _loop(
+    b: ir.IRBuilder,
+    step: Step,
+    x_rows: list[ir.Value],
+    w_blocks: list[ir.Value],
+    first: list[list[ir.Value]],
+    steps: ir.Value,
+) -> list[list[ir.Value]]:
+    """The sums after ``steps`` steps; accumulators in row-major order of (row, block)."""
+    before = b.block
+    body, after = b.append_basic_block("steps"), b.append_basic_block("sums")
+    b.cbranch(b.icmp_signed(">", steps, ir.Constant(I64, 0)), body, after)
+    b.position_at_end(body)
+    index = b.phi(I64)
+    index.add_incoming(ir.Constant(I64, 0), before)
+    phis = [[b.phi(value.type) for value in group] for group in first]
+    w = [step.weights(b, b.gep(p, [b.mul(index, ir.Constant(I64, BLOCK_STEP))])) for p in w_blocks]
+    after_step: list[list[ir.Value]] = []
+    for r, row in enumerate(x_rows):
+        x = step.activations(b, b.gep(row, [b.mul(index, ir.Constant(I64, DEPTH))]))
+        for v in range(len(w_blocks)):
+            after_step.append(step.add(b, phis[r * len(w_blocks) + v], w[v], x))
+    following = b.add(index, ir.Constant(I64, 1))
+    index.add_incoming(following, body)
+    b.cbranch(b.icmp_signed("<", following, steps), body, after)
+    for group, start, end in zip(phis, first, after_step, strict=True):
+        for phi, value, last in zip(group, start, end, strict=True):
+            phi.add_incoming(value, before)
+            phi.add_incoming(last, body)
+    b.position_at_end(after)
+    return [_merge(b, start, end, before, body) for start, end in zip(first, after_step, strict=True)]
+
+
+def _merge(
+    b: ir.IRBuilder, start: list[ir.Value], end: list[ir.Value], before: ir.Block, body: ir.Block
+) -> list[ir.Value]:
+    merged = []
+    for value, last in zip(start, end, strict=True):
+        phi = b.phi(value.type)
+        phi.add_incoming(value, before)
+        phi.add_incoming(last, body)
+        merged.append(phi)
+    return merged
