@@ -139,6 +139,6 @@ def _check(kernel: Kernel, case: Case, name: str) -> None:
         want = prod(shape_of(kernel, t, case.dims))
         if t.role != "out" and case.arrays[t.name].size != want:
             raise UsageProblem(
-                f"{name}: array {t.name} has {case.arrays[t.name].size} elements, the spec of {kernel.symbol} "
-                f"gives it {want}; the spec has changed since the case was saved"
+                f"{name}: array {t.name} has {case.arrays[t.name].size} elements, the spec of "
+                f"{kernel.symbol} gives it {want}; the spec has changed since the case was saved"
             )

@@ -28,12 +28,11 @@ class Causes:
 
     def explain(self, kernel: Kernel, case: Case) -> list[str]:
         """Lines for the report; empty when no known cause was confirmed."""
+        trials = (self._contraction, self._leftovers, self._outside, self._misaligned)
         try:
-            return (
-                self._contraction(kernel, case) + self._outside(kernel, case) + self._misaligned(kernel, case)
-            )
-        except ToolError:
-            return []
+            return [line for trial in trials for line in trial(kernel, case)]
+        except (ToolError, TargetFault) as error:
+            return [f"known causes could not be tried: {error}"]
 
     def _target(self, **changes: object) -> ImageTarget:
         return ImageTarget(self._image, replace(self._options, **changes))  # type: ignore[arg-type]
@@ -51,6 +50,15 @@ class Causes:
             "contraction: the case agrees when multiply-adds round twice (--fused two-roundings); compile "
             "with -ffp-contract=off. Fused instructions that it executes:",
             *self._places(sites),
+        ]
+
+    def _leftovers(self, kernel: Kernel, case: Case) -> list[str]:
+        """Does it use what earlier code left in registers or on the stack?"""
+        if not case.dirty or check(kernel, replace(case, dirty=0), self._reference, self._target()).bad:
+            return []
+        return [
+            "use of something that was never set: the case agrees when registers, accumulators and stack are "
+            "zero before the call, and differs with what is left by other code"
         ]
 
     def _outside(self, kernel: Kernel, case: Case) -> list[str]:

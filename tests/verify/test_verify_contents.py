@@ -125,7 +125,7 @@ def test_kinds_pool_names_known_kinds():
     ("name", "dtype"), [("s8", "float32"), ("unit", "int32"), ("nonsense", "int8"), ("[a,b)", "int32")]
 )
 def test_unknown_family_is_named_with_the_known_ones(name, dtype):
-    with pytest.raises(UsageProblem, match="family|interval"):
+    with pytest.raises(UsageProblem, match=r"family|interval"):
         family(name, dtype)
 
 

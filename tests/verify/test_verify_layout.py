@@ -110,7 +110,7 @@ def test_guards_are_no_constant_and_follow_the_seed():
 def test_too_large_a_case_is_our_own_trouble():
     kernel = KERNELS["digest_s8"]
     case = materialise(kernel, _plan(kernel, 300))
-    with pytest.raises(ToolError, match="need .* bytes"):
+    with pytest.raises(ToolError, match=r"need .* bytes"):
         Layout(kernel, case, host_arena(4096))
 
 

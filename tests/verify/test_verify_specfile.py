@@ -32,7 +32,7 @@ def sums(x, rows, y):
 """
 
 
-@pytest.fixture()
+@pytest.fixture
 def write(tmp_path):
     before = dict(REGISTRY)
 
