@@ -76,7 +76,7 @@ class Recorder:
         state = self.state
         pc, before, executed = state.PC, self._words.copy(), state.instructions
         plan = self._plan(pc)
-        reads = reads_of(self.engine, plan) if plan is not None else {}
+        reads = reads_of(self.state, plan) if plan is not None else {}
         accesses = self._accesses()
         accesses.clear()
         trap = None
@@ -121,9 +121,9 @@ class Recorder:
         return self._observer.accesses
 
 
-def reads_of(engine: Engine, plan: Plan) -> dict[str, int]:
+def reads_of(state: CpuState, plan: Plan) -> dict[str, int]:
     """Values of the register operands and states that an instruction is about to read, by name."""
-    state, found = engine.state, dict[str, int]()
+    found = dict[str, int]()
     row = plan.insn.row
     for operand in row.operands + row.implicit:
         if operand.kind.is_register and operand.is_read and operand.name in plan.files:
