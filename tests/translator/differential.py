@@ -161,7 +161,8 @@ def _operand(kind, rng, pc, favourite):
         choices = list(kind.values())
         return favourite if favourite in choices and rng.random() < 0.4 else rng.choice(choices)
     if kind.cls == "label":
-        value = kind.value(rng.getrandbits(kind.width) if rng.random() < 0.3 else rng.randrange(8))
+        near = rng.randrange(8) if kind.max >= 0 else kind.mask_of_field - rng.randrange(256)
+        value = kind.value(rng.getrandbits(kind.width) if rng.random() < 0.3 else near)
         return (kind.base(pc) + value) & 0xFFFFFFFF
     return kind.value(rng.getrandbits(kind.width)) if kind.width else kind.offset
 
