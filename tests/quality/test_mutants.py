@@ -1,7 +1,7 @@
-"""Does the harness find faults? Every planted fault of tests/mutants is built, found in the right kernels, and shrunk.
+"""Does the harness find faults? Every planted fault of tests/mutants is built, found and shrunk.
 
-Each patch names its kernels; a campaign of the default size must say "mismatch" for each of them and "equal" for
-every other one, and the input it reports must be as small as the fault allows.
+Each patch names its kernels; a campaign of the default size must say "mismatch" for each of them and "equal"
+for every other one, and the input it reports must be small.
 """
 
 from __future__ import annotations
