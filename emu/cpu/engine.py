@@ -248,7 +248,7 @@ class Engine:
         Raises Trap (with kind BUDGET when ``state.budget`` is used up), and Stopped when a hook asks for it.
         """
         if self.advance() != ExitReason.RETURN:
-            raise self._budget_trap()
+            raise self.budget_trap()
 
     def advance(self) -> ExitReason:
         """Run from PC until the call returns (RETURN), the budget is used up (BUDGET), or the core waits for
@@ -304,7 +304,8 @@ class Engine:
         translator: Tier = Translator(self)
         return translator
 
-    def _budget_trap(self) -> Trap:
+    def budget_trap(self) -> Trap:
+        """The trap of a run that has used up its budget."""
         plan = self.stepper.plan_at(self.state.PC)
         message = "the budget of instructions is used up (an endless loop, or a budget that is too small)"
         return self.traps.make(TrapKind.BUDGET, message, plan)

@@ -104,7 +104,7 @@ class GuestCall:
 
     def _place(self, index: int) -> int:
         """Physical register of the function's a<index>, while the window is still the caller's."""
-        return (4 * (self.state.WindowBase + self.step) + index) & 63
+        return (4 * (int(self.state.WindowBase) + self.step) + index) & 63
 
     def _word(self, index: int) -> int:
         return int(self.state.ar[self._place(index)])
