@@ -206,6 +206,7 @@ def _output(path: Path | None) -> Iterator[TextIO]:
 @click.option(
     "--call", "symbol", metavar="SYMBOL|ADDR", help="Call a function with ARGS instead of starting up."
 )
+@click.option("--tier", type=click.Choice(["translator", "stepper"]), default="translator", show_default=True)
 @click.option("--once", is_flag=True, help="End when the first debugger leaves.")
 @engine_options
 @guarded
@@ -235,9 +236,9 @@ def _start(elf: Path, symbol: str | None, args: tuple[str, ...], options: dict[s
 
     image = _load(elf)
     if symbol is not None:
-        engine, call = _prepare(image, symbol, args, options)
+        engine, call = _prepare(image, symbol, args, options, options["tier"])
         return engine, start(engine, call)
-    engine = Engine(image, _options(options, exceptions="vectors"))
+    engine = Engine(image, _options(options, options["tier"], "vectors"))
     engine.state.PC = image.entry
     return engine, None
 
@@ -278,3 +279,71 @@ def _serve(engine: Engine, started: Any, port: int, once: bool) -> int:
         sys.stdout.flush()
         server.serve(once)
     return 0
+
+
+@click.command(context_settings=_AS_IS, epilog=_ARGS)
+@click.argument("elf", type=_FILE)
+@click.argument("symbol", metavar="SYMBOL|ADDR")
+@click.argument("args", nargs=-1)
+@click.option("--with", "other", type=_FILE, help="Image of engine b; default: the same.")
+@click.option("--symbol-b", metavar="SYMBOL|ADDR", help="The function in engine b's image; default: SYMBOL.")
+@click.option(
+    "--tiers",
+    metavar="A,B",
+    help="stepper or translator for each; default: translator,stepper for one image, steppers for two.",
+)
+@click.option("--fused-b", type=click.Choice(["fused", "two-roundings"]), help="--fused for engine b.")
+@click.option(
+    "--returns",
+    type=click.IntRange(0, 4),
+    default=1,
+    show_default=True,
+    help="Words of the result to compare between two images; 0 for a void function.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The difference as a JSON object.")
+@engine_options
+@guarded
+def lockstep(elf: Path, symbol: str, args: tuple[str, ...], **options: Any) -> int:
+    """Run two engines side by side on one call and stop at the first instruction whose effect differs.
+
+    One image: the whole processor and every store are compared, instruction by instruction. Two images:
+    likewise as long as they execute the same instructions, then the bytes that they leave in the buffers and
+    in named data, and the result. Exit code: 0 no difference, 1 a difference.
+    """
+    from emu.debug.difference import json_object
+    from emu.debug.lockstep import first_difference
+
+    with _input_errors():
+        engines, calls = _two(elf, symbol, args, options)
+        found = first_difference(*engines, *calls)
+    if found is None:
+        click.echo("null" if options["as_json"] else "no difference")
+        return 0
+    click.echo(json.dumps(json_object(found)) if options["as_json"] else str(found))
+    return 1
+
+
+def _two(
+    elf: Path, symbol: str, args: tuple[str, ...], options: dict[str, Any]
+) -> tuple[tuple[Engine, Engine], tuple[Call, Call]]:
+    """Two engines and the call that each of them makes."""
+    from dataclasses import replace
+
+    other = options["other"] or elf
+    tiers = _tiers(options["tiers"], options["other"] is not None)
+    a = _prepare(_load(elf), symbol, args, options, tiers[0])
+    changed = options | {"fused": options["fused_b"] or options["fused"]}
+    b = _prepare(_load(other), options["symbol_b"] or symbol, args, changed, tiers[1])
+    calls = tuple(replace(call, returns=options["returns"]) for _, call in (a, b))
+    return (a[0], b[0]), (calls[0], calls[1])
+
+
+def _tiers(text: str | None, is_two: bool) -> list[str]:
+    from emu.verify.errors import UsageProblem
+
+    if text is None:
+        return ["stepper" if is_two else "translator", "stepper"]
+    tiers = text.split(",")
+    if len(tiers) != 2 or not set(tiers) <= {"stepper", "translator"}:
+        raise UsageProblem(f"--tiers {text}: two of stepper, translator, with a comma between them")
+    return tiers

@@ -52,6 +52,8 @@ class Stepper:
         self.operands = StepOperands(self.machine)
         self.return_address = return_address
         self.use_vectors = use_vectors
+        self.has_debugger = False
+        """A debugger is there: break instructions trap, whatever handlers the image has."""
         self.interrupts: Interrupts | None = None
         """Timers and interrupt lines; without them no interrupt is ever taken."""
         self.hooks = Hooks()
@@ -302,7 +304,7 @@ class Stepper:
         return False
 
     def _exception(self, cause: Cause, vaddr: int, plan: Plan | None) -> None:
-        if self.use_vectors:
+        if self.use_vectors and not (self.has_debugger and cause == Cause.DEBUG_BREAK):
             self._enter(cause, vaddr, plan)
             return
         step = UNDERFLOWS.get(cause, 0)

@@ -19,6 +19,8 @@ from emu.image import load_image
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "firmware" / "esp32s3-bare.elf"
 TIMEOUT = 60
+TIER = ["stepper"]
+"""The tier of served engines; a fixture sets it."""
 
 
 class Client:
@@ -121,13 +123,13 @@ class Session:
 
 
 def engine_for(exceptions: str = "built-in") -> Engine:
-    return Engine(load_image(GOLDEN), EngineOptions(tier="stepper", exceptions=exceptions))
+    return Engine(load_image(GOLDEN), EngineOptions(tier=TIER[0], exceptions=exceptions))
 
 
 @contextmanager
-def served(call: Call | None = None) -> Iterator[tuple[Session, Client]]:
+def served(call: Call | None = None, exceptions: str = "") -> Iterator[tuple[Session, Client]]:
     """A session and one client; the server must be alive, or have ended in order, when the test is over."""
-    engine = engine_for("built-in" if call else "vectors")
+    engine = engine_for(exceptions or ("built-in" if call else "vectors"))
     if call is None:
         engine.state.PC = engine.image.entry
     session = Session(engine, start(engine, call) if call else None)

@@ -8,6 +8,7 @@ import zlib
 
 import numpy as np
 import pytest
+import rsp
 from rsp import served
 
 from emu.cpu.engine import RETURN_ADDRESS
@@ -32,6 +33,14 @@ DOT = Call(
 )
 CRC = Call("crc32_bytes", [0, Buffer(bytes(range(64)), "uint8", "data"), 64])
 ENDLESS = Call("crc32_bytes", [0, Buffer(bytes(4), "uint8", "data"), 0x7FFFFFFF])
+
+
+@pytest.fixture(autouse=True, params=["stepper", "translator"])
+def tier(request: pytest.FixtureRequest) -> None:
+    """Every session on both tiers: what a debugger sees is the same."""
+    rsp.TIER[0] = request.param
+    yield
+    rsp.TIER[0] = "stepper"
 
 
 def addresses_of(session, function: str, mnemonic: str) -> list[int]:
@@ -255,11 +264,15 @@ def test_monitor_answers_everything(text: str) -> None:
         assert client.monitor("notices")
 
 
-def test_a_break_instruction_of_the_program_stops_and_is_passed() -> None:
-    with served(CRC) as (session, client):
+@pytest.mark.parametrize("exceptions", ["built-in", "vectors"])
+def test_a_break_instruction_of_the_program_stops_and_is_passed(exceptions: str) -> None:
+    with served(CRC, exceptions) as (session, client):
         entry = session.engine.image.symbols.get("crc32_bytes").address
         client.ask(f"M{entry + 3:x},5:2df01df000")  # break.n 0; retw.n
         assert client.ask("c").startswith("T05")
         assert client.register("pc") == entry + 3
+        assert client.register("debugcause") == 0
+        assert client.ask("s").startswith("T05")
+        assert client.register("pc") == entry + 5
         client.ask("c")
         assert client.register("pc") == RETURN_ADDRESS

@@ -1,4 +1,8 @@
-"""The program under the debugger: running it to the next reason to stop."""
+"""The program under the debugger: running it to the next reason to stop.
+
+Continuing runs on the engine's own tier (translated code, unless it was told otherwise) up to hooks at the
+breakpoints; single steps, watchpoints and traces run on the reference stepper.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from emu.cpu.engine import RETURN_ADDRESS, Engine
-from emu.cpu.memory import MemoryFault
+from emu.cpu.engine import RETURN_ADDRESS, Engine, Stopped
+from emu.cpu.hooks import STOP
+from emu.cpu.state import ExitReason
 from emu.cpu.traps import Trap, TrapKind
 from emu.debug.calls import Started
 from emu.debug.observe import Access
@@ -17,8 +22,9 @@ from emu.debug.step_text import text_line
 
 POLL = 2048
 """Steps between two looks at the connection."""
+SLICES = {"stepper": 4096, "translator": 4_000_000}
+"""Instructions of a run between two looks."""
 _UNLIMITED = (1 << 63) - 1
-_BREAK_N = 0x2D
 
 
 class Signal(IntEnum):
@@ -76,7 +82,7 @@ class Watch:
 
 
 class Inferior:
-    """An engine at the start of a program or of a call, run on the reference stepper.
+    """An engine at the start of a program or of a call.
 
     ``say`` is called with lines for the user (traps, results, traced instructions).
     """
@@ -91,6 +97,7 @@ class Inferior:
         self.watches: list[Watch] = []
         self.is_traced = False
         self.is_over = False
+        engine.stepper.has_debugger = True
         self._namer = place_namer(engine, started)
 
     @property
@@ -106,42 +113,66 @@ class Inferior:
     ) -> Stop:
         """Run to the next stop. ``is_step``: one instruction; ``within``: as long as PC stays in that range.
 
-        A breakpoint at the first instruction does not stop: the program is just leaving it.
+        A breakpoint at the first instruction does not stop: the program is just leaving it. A break
+        instruction at which the program stands is passed as if it did nothing.
         """
         if self.is_over or self.pc == RETURN_ADDRESS:
             self.is_over = True
             return Stop(exit_code=0)
-        self.engine.state.budget = _UNLIMITED
+        is_walk = is_step or within is not None or self.is_traced or bool(self.watches)
+        self.engine.state.budget = _UNLIMITED if is_walk else SLICES[self.engine.options.tier]
         try:
-            self._leave_break()
-            if self.is_traced or self.watches:
-                with Recorder(self.engine) as recorder:
-                    step = self._traced_step if self.is_traced else Recorder.skip
-                    return self._run(lambda: step(recorder), interrupted, is_step, within)
-            return self._run(self.engine.stepper.step, interrupted, is_step, within)
+            if self._leave_break() and is_step:
+                return Stop()
+            if is_walk:
+                return self._walk(interrupted, is_step, within)
+            return self._run(interrupted)
         except Trap as trap:
             return self._trapped(trap)
+        except Stopped:
+            return self._arrived(self.pc)
 
-    def _run(
-        self,
-        step: Callable[[], Iterable[Access] | None],
-        interrupted: Callable[[], bool],
-        is_step: bool,
-        within: range | None,
-    ) -> Stop:
-        state, stops, left = self.engine.state, self._addresses(), POLL
-        while True:
-            accesses = step()
-            if accesses and (stop := self._watched(accesses)) is not None:
-                return stop
-            pc = state.PC
-            if pc in stops or is_step or (within is not None and pc not in within) or self._is_break(pc):
-                return self._arrived(pc)
-            left -= 1
-            if not left:
-                left = POLL
+    def _run(self, interrupted: Callable[[], bool]) -> Stop:
+        """Run on the engine's own tier, with hooks at the breakpoints."""
+        engine, stops = self.engine, self._addresses()
+        if self.pc in stops:
+            self._leave_breakpoint()
+            if self.pc in stops:
+                return self._arrived(self.pc)
+        hooks = [engine.hook(address, lambda _: STOP) for address in stops if address != RETURN_ADDRESS]
+        try:
+            while engine.advance() != ExitReason.RETURN:
                 if interrupted():
                     return Stop(Signal.INT)
+                engine.state.budget = SLICES[engine.options.tier]
+            return self._returned()
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _leave_breakpoint(self) -> None:
+        """Execute the instruction at PC, which may take several steps when a window has to be filled."""
+        state = self.engine.state
+        executed, pc = state.instructions, state.PC
+        while state.instructions == executed and pc == state.PC:
+            self.engine.stepper.step()
+
+    def _walk(self, interrupted: Callable[[], bool], is_step: bool, within: range | None) -> Stop:
+        """Run on the reference stepper, looking at every instruction."""
+        state, stops, left = self.engine.state, self._addresses(), POLL
+        with Recorder(self.engine) as recorder:
+            while True:
+                accesses = self._traced_step(recorder) if self.is_traced else recorder.skip()
+                if (stop := self._watched(accesses)) is not None:
+                    return stop
+                pc = state.PC
+                if pc in stops or is_step or (within is not None and pc not in within):
+                    return self._arrived(pc)
+                left -= 1
+                if not left:
+                    left = POLL
+                    if interrupted():
+                        return Stop(Signal.INT)
 
     def _watched(self, accesses: Iterable[Access]) -> Stop | None:
         for watch in self.watches:
@@ -181,25 +212,14 @@ class Inferior:
         return Stop()
 
     def _trapped(self, trap: Trap) -> Stop:
-        self.say(str(trap))
+        if trap.kind is not TrapKind.BREAK:
+            self.say(str(trap))
         return Stop(_SIGNALS.get(trap.kind, Signal.SEGV))
 
-    def _is_break(self, pc: int) -> bool:
-        """True at a break instruction of the program: with a debugger it stops before it, at any level."""
-        try:
-            first, second = self.engine.memory.fetch(pc, 2)
-        except MemoryFault:
+    def _leave_break(self) -> bool:
+        """Pass a break instruction at PC; False when there is none."""
+        plan = self.engine.stepper.plan_at(self.pc)
+        if plan is None or plan.insn.mnemonic not in ("break", "break.n"):
             return False
-        if first & 15 == _BREAK_N & 15:
-            return first == _BREAK_N and second >> 4 == 15
-        return first & 15 == 0 and second >> 4 == 4 and self._mnemonic(pc) == "break"
-
-    def _mnemonic(self, pc: int) -> str:
-        plan = self.engine.stepper.plan_at(pc)
-        return plan.insn.mnemonic if plan is not None else ""
-
-    def _leave_break(self) -> None:
-        """A break instruction does nothing when the program is resumed at it."""
-        if self._is_break(self.pc):
-            plan = self.engine.stepper.plan_at(self.pc)
-            self.engine.state.PC = plan.next_pc if plan is not None else self.pc
+        self.engine.state.PC = plan.next_pc
+        return True
