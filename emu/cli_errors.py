@@ -65,6 +65,6 @@ def _unexpected(error: Exception) -> int:
     where = f"{Path(frame.filename).name}:{frame.lineno}"
     return _say(
         f"internal error at {where}: {type(error).__name__}: {error}\n"
-        "This is a fault of emu, not of your input; please report it. EMU_TRACEBACK=1 shows where it happened.",
+        "This is a fault of emu, not of your input; please report it. EMU_TRACEBACK=1 shows all of it.",
         EXIT_TOOL,
     )

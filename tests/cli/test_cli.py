@@ -1,4 +1,4 @@
-"""The `emu` command: exit codes, messages without tracebacks, files written. Real images are in test_cli_image.py."""
+"""The `emu` command: exit codes, messages without tracebacks, files. Images are in test_cli_image.py."""
 
 from __future__ import annotations
 
