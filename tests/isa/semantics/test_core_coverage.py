@@ -9,6 +9,10 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+from instruction_driver import CODE, Cpu
+
+from emu.cpu.traps import Trap, TrapKind
 from emu.isa.registers import BY_MNEMONIC
 from emu.isa.semantics import MODULES, effects
 from emu.isa.table import rows
@@ -21,6 +25,28 @@ def test_every_row_has_an_effect():
     print(f"{len(covered)} of {len(OURS)} rows outside of the vector group have an effect")
     assert len(OURS) == 534
     assert not [row.mnemonic for row in OURS if row.mnemonic not in effects()]
+
+
+@pytest.mark.parametrize(
+    "mnemonic", ["s32ri", "salt", "saltu", "bt", "bf", "mul16s", "mula.aa.ll", "lsip", "const.s"]
+)
+def test_instructions_that_other_emulators_lacked(mnemonic):
+    """B063."""
+    assert mnemonic in effects()
+
+
+@pytest.mark.parametrize("data", [b"\x10\xe5\x78", b"\xb3\xf4\xd5", b"\xcd\xc2", b"\xae\x17\x9b\xf7"])
+def test_unknown_bytes_stop_with_the_bytes_and_the_address(data):
+    """B063: never skipped as if they did nothing."""
+    cpu = Cpu()
+    cpu.stepper.use_vectors = False
+    cpu.memory.write(CODE, data)
+    with pytest.raises(Trap) as caught:
+        cpu.stepper.step()
+    assert caught.value.kind is TrapKind.ILLEGAL
+    assert cpu.state.PC == CODE
+    assert f"{CODE:#x}" in str(caught.value)
+    assert data[:2].hex(" ") in str(caught.value)
 
 
 def test_no_effect_without_a_row():
