@@ -71,21 +71,10 @@ def simulator_call(m: Machine, o: Operands) -> None:
     m.service("simcall")
 
 
-@semantics("break")
+@semantics("break", "break.n")
 def breakpoint(m: Machine, o: Operands) -> None:
     """Debug exception while PS.INTLEVEL is below the debug level, else nothing."""
-    _break(m, o.index("imm0") << 4 | o.index("imm1"))
-
-
-@semantics("break.n")
-def breakpoint_narrow(m: Machine, o: Operands) -> None:
-    """As break."""
-    _break(m, o.index("imm"))
-
-
-def _break(m: Machine, number: int) -> None:
-    """The constants are told to the engine beside the address: they say who placed the breakpoint."""
-    m.raise_if(m.PSINTLEVEL.ult(DEBUG_LEVEL), Cause.DEBUG_BREAK, m.const(32, number))
+    m.raise_if(m.PSINTLEVEL.ult(DEBUG_LEVEL), Cause.DEBUG_BREAK)
 
 
 @semantics("rfdo")
