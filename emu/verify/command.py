@@ -117,12 +117,12 @@ class _Image:
                 None, "", ["the mirror was run against itself: this checks the specs, no firmware"], _nothing
             )
         from emu.image import load_image
-        from emu.verify.image_check import check_symbols
+        from emu.verify.image_check import check_image
         from emu.verify.reference import reference_elf
 
         path = request.elf or reference_elf()
         image = load_image(path)
-        return cls(path, image.sha256, list(image.warnings), lambda kernels: check_symbols(image, kernels))
+        return cls(path, image.sha256, list(image.warnings), lambda kernels: check_image(image, kernels))
 
 
 def _nothing(kernels: list[Kernel]) -> None:

@@ -8,7 +8,16 @@ from emu.image import Image
 from emu.image.errors import SymbolError
 from emu.kernels.spec import Kernel
 from emu.verify.errors import UsageProblem
+from emu.verify.prototype import disagreements
 from emu.verify.selection import similar
+
+
+def check_image(image: Image, kernels: Sequence[Kernel]) -> None:
+    """Everything that can be known before running. Raises UsageProblem."""
+    check_symbols(image, kernels)
+    wrong = disagreements(image, kernels)
+    if wrong:
+        raise UsageProblem(f"the spec does not fit {image.name}: {'; '.join(wrong[:5])}")
 
 
 def check_symbols(image: Image, kernels: Sequence[Kernel]) -> None:

@@ -13,7 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from emu.cli import main
-from emu.kernels.spec import REGISTRY
+from emu.kernels import REGISTRY, load_all
+
+load_all()
 
 SPEC = """
 import numpy as np

@@ -1,7 +1,7 @@
-"""Every planted fault of tests/mutants, built from the patch, is found by the default campaign and made small.
+"""Every planted fault of tests/mutants, built from its patch, is found by the default campaign and made small.
 
-Kernels that a mutant names must differ, all others must not; equivalent mutants must not differ anywhere. What no
-input can show is known as such (the mutant says why), so a campaign that "finds" it would be wrong.
+Kernels that a mutant names must differ, all others must not; equivalent mutants must not differ anywhere. What
+no input can show is known as such (the mutant says why): a campaign that "finds" it would be wrong.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_mutant(mutant: Mutant, toolchain: Toolchain, tmp_path: Path):
 
 
 def _assert_minimal(runner, symbol: str, case: Case) -> None:
-    """No single step of the shrinker's own makes the case smaller: neutral elements stay, sizes are the least."""
+    """No element that is left can be made neutral without losing the difference."""
     from emu.verify import reduce
 
     kernel = KERNELS[symbol]
