@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,26 @@ FOLDERS = ("numerics", "kernels", "port/bare")
 INCLUDES = ("include", "numerics", "kernels")
 SCRIPT = "port/bare/image.ld"
 SUFFIXES = (".c", ".S", ".h", ".inc", ".ld")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What an image is made of; every path is below firmware/.
+
+    `files`: what it depends on, files or whole folders; the compiler sees nothing else. `folders`: where
+    those `.c` and `.S` files are that are built. `command`: what builds it, for the manifest.
+    """
+
+    elf: str
+    files: tuple[str, ...]
+    folders: tuple[str, ...]
+    includes: tuple[str, ...]
+    script: str
+    command: str
+
+
+IMAGE = Recipe(ELF_NAME, (*INCLUDES, *FOLDERS), FOLDERS, INCLUDES, SCRIPT, BUILD_COMMAND)
+"""The reference image."""
 
 FLAGS = ("-O2", "-ffreestanding", "-ffp-contract=off", "-fno-common", "-gdwarf-4")
 C_FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror")
@@ -87,6 +107,7 @@ def build_firmware(
     extra_flags: Sequence[str] = (),
     sources: Path | None = None,
     allow_fused: bool = False,
+    recipe: Recipe = IMAGE,
 ) -> BuildResult:
     """Build `sources` (default: this checkout's firmware/); writes ELF and manifest into `out_dir`.
 
@@ -102,18 +123,18 @@ def build_firmware(
     original = sources if sources is not None else firmware_folder()
     with tempfile.TemporaryDirectory(prefix="emu-build-") as scratch:
         root = Path(scratch).resolve()
-        shutil.copytree(original, root / "firmware")
+        _copy(original, root / "firmware", recipe)
         for patch in patches:
             _apply(patch, root)
-        elf = _link(toolchain, root, _compile_all(toolchain, root, extra_flags))
+        elf = _link(toolchain, root, recipe, _compile_all(toolchain, root, recipe, extra_flags))
         fused = tuple(fused_sites(toolchain, elf))
         if fused and not allow_fused:
             raise _fused_error(fused)
-        manifest = _manifest(toolchain, root, elf, patches, extra_flags)
+        manifest = _manifest(toolchain, root, elf, patches, extra_flags, recipe)
         out_dir.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(elf, out_dir / ELF_NAME)
+        shutil.copyfile(elf, out_dir / elf.name)
     (out_dir / MANIFEST_NAME).write_text(json.dumps(manifest, indent=2) + "\n")
-    return BuildResult(out_dir / ELF_NAME, manifest, fused)
+    return BuildResult(out_dir / elf.name, manifest, fused)
 
 
 def _fused_error(fused: Sequence[FusedSite]) -> ToolchainError:
@@ -130,16 +151,18 @@ def compiler_of(toolchain: Toolchain) -> dict[str, str]:
     return {"name": toolchain.gcc.name, "gcc": identity["gcc"], "binutils": identity["binutils"]}
 
 
-def source_files(folder: Path) -> list[Path]:
+def source_files(folder: Path, recipe: Recipe = IMAGE) -> list[Path]:
     """Every file that the image depends on, as sorted paths relative to `folder`."""
-    found = (path.relative_to(folder) for path in folder.rglob("*") if path.suffix in SUFFIXES)
+    named = [folder / name for name in recipe.files]
+    inside = (path for place in named for path in ([place] if place.is_file() else place.rglob("*")))
+    found = {path.relative_to(folder) for path in inside if path.suffix in SUFFIXES}
     return sorted(found, key=lambda path: path.as_posix())
 
 
-def source_hash(folder: Path) -> str:
+def source_hash(folder: Path, recipe: Recipe = IMAGE) -> str:
     """SHA-256 over names and contents of `source_files`, in hex."""
     whole = hashlib.sha256()
-    for path in source_files(folder):
+    for path in source_files(folder, recipe):
         content = (folder / path).read_bytes()
         whole.update(f"{path.as_posix()}\0{len(content)}\0".encode() + content)
     return whole.hexdigest()
@@ -153,6 +176,12 @@ def fused_sites(toolchain: Toolchain, elf: Path) -> Iterator[FusedSite]:
             symbol = heading[1]
         elif (code := FUSED_LINE.match(line)) and symbol not in EXEMPT:
             yield FusedSite(symbol, int(code[1], 16), " ".join(code[2].split()))
+
+
+def _copy(original: Path, scratch: Path, recipe: Recipe) -> None:
+    for path in source_files(original, recipe):
+        (scratch / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(original / path, scratch / path)
 
 
 def _apply(patch: Path, root: Path) -> None:
@@ -171,23 +200,21 @@ def _apply(patch: Path, root: Path) -> None:
         raise ToolchainError("neither patch nor git is installed", "apt-get install patch")
 
 
-def _compile_all(toolchain: Toolchain, root: Path, extra_flags: Sequence[str]) -> list[Path]:
-    firmware = root / "firmware"
-    names = [path for path in source_files(firmware) if path.suffix in (".c", ".S") and _is_built(path)]
-    flags = [*_neutral_paths(toolchain, root), *extra_flags]
+def _compile_all(toolchain: Toolchain, root: Path, recipe: Recipe, extra_flags: Sequence[str]) -> list[Path]:
+    found = source_files(root / "firmware", recipe)
+    names = [
+        path for path in found if path.suffix in (".c", ".S") and path.parent.as_posix() in recipe.folders
+    ]
+    includes = [f"-I{root / 'firmware' / folder}" for folder in recipe.includes]
+    flags = [*includes, *_neutral_paths(toolchain, root), *extra_flags]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(lambda name: _compile(toolchain, root, name, flags), names))
-
-
-def _is_built(path: Path) -> bool:
-    return path.parent.as_posix() in FOLDERS
 
 
 def _compile(toolchain: Toolchain, root: Path, name: Path, last_flags: Sequence[str]) -> Path:
     source = root / "firmware" / name
     obj = root / (name.as_posix().replace("/", "-") + ".o")
-    includes = [f"-I{root / 'firmware' / folder}" for folder in INCLUDES]
-    flags = [*FLAGS, *FILE_FLAGS.get(name.as_posix(), ()), *includes, *last_flags]
+    flags = [*FLAGS, *FILE_FLAGS.get(name.as_posix(), ()), *last_flags]
     if name.suffix == ".S":
         toolchain.assemble(source, obj, flags)
     else:
@@ -203,23 +230,28 @@ def _neutral_paths(toolchain: Toolchain, root: Path) -> list[str]:
     return [f"-ffile-prefix-map={folder}={name}" for folder, name in replaced.items()]
 
 
-def _link(toolchain: Toolchain, root: Path, objects: list[Path]) -> Path:
-    elf = root / ELF_NAME
-    toolchain.link(objects, elf, root / "firmware" / SCRIPT, ["-Wl,--build-id=none"])
+def _link(toolchain: Toolchain, root: Path, recipe: Recipe, objects: Iterable[Path]) -> Path:
+    elf = root / recipe.elf
+    toolchain.link(list(objects), elf, root / "firmware" / recipe.script, ["-Wl,--build-id=none"])
     return elf
 
 
 def _manifest(
-    toolchain: Toolchain, root: Path, elf: Path, patches: Sequence[Path], extra_flags: Sequence[str]
+    toolchain: Toolchain,
+    root: Path,
+    elf: Path,
+    patches: Sequence[Path],
+    extra_flags: Sequence[str],
+    recipe: Recipe,
 ) -> dict[str, Any]:
     """What was built from what: enough to build it again and to see whether another build is comparable."""
     return {
         "spec_version": SPEC_VERSION,
-        "source_sha256": source_hash(root / "firmware"),
+        "source_sha256": source_hash(root / "firmware", recipe),
         "patches": [patch.name for patch in patches],
         "compiler": compiler_of(toolchain),
         "flags": [*C_FLAGS, *FLAGS, *extra_flags],
         "elf": elf.name,
         "elf_sha256": hashlib.sha256(elf.read_bytes()).hexdigest(),
-        "build_command": BUILD_COMMAND,
+        "build_command": recipe.command,
     }
