@@ -14,8 +14,7 @@ from emu.cpu.map import PAGE, PAGE_BITS
 from emu.cpu.shadow import INIT
 from emu.cpu.state import OFFSETS, ExitReason
 from emu.cpu.translator.checks import Checks
-from emu.cpu.translator.emitter import Emitter
-from emu.cpu.translator.frame import GUEST, SHADOW, STATE, TABLE
+from emu.cpu.translator.emitter import GUEST, SHADOW, STATE, TABLE, Emitter
 from emu.cpu.value_ir import IrBits
 
 READ, WRITE, SHADOW_PAGES = "read_pages", "write_pages", "shadow_pages"

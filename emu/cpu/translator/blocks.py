@@ -6,4 +6,39 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-BLOCKS: Mapping[str, Callable[..., Any]] = MappingProxyType({})
+from emu.cpu.translator.accumulator import SIGNED, UNSIGNED, Products, products_of
+from emu.cpu.translator.machine import IrMachine
+from emu.cpu.value_ir import IrBits
+from emu.isa.semantics import pie_blocks
+
+
+def _dot(kind: str, ordinary: Callable[..., Any]) -> Callable[..., Any]:
+    def dot(m: IrMachine, x: IrBits, y: IrBits) -> IrBits:
+        accumulator = m.frame.accumulator
+        if accumulator is None or accumulator.kind != kind:
+            return ordinary(m, x, y)  # type: ignore[no-any-return]
+        return products_of(x, y, kind)
+
+    return dot
+
+
+def _mac_accx(m: IrMachine, total: IrBits, signed: bool) -> None:
+    accumulator = m.frame.accumulator
+    if accumulator is not None and isinstance(total, Products):
+        m.effects.actions.append(lambda: accumulator.add(total))
+    else:
+        _original(pie_blocks.mac_accx)(m, total, signed)
+
+
+def _original(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The function under ``@block``."""
+    return step.__wrapped__  # type: ignore[attr-defined,no-any-return]
+
+
+BLOCKS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "dot_s8": _dot(SIGNED, _original(pie_blocks.dot_s8)),
+        "dot_u8": _dot(UNSIGNED, _original(pie_blocks.dot_u8)),
+        "mac_accx": _mac_accx,
+    }
+)

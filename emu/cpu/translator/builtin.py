@@ -12,8 +12,7 @@ from emu.cpu.state import OFFSETS, ExitReason
 from emu.cpu.translator import access
 from emu.cpu.translator.calls import look_up
 from emu.cpu.translator.checks import Checks
-from emu.cpu.translator.emitter import Emitter
-from emu.cpu.translator.frame import GUEST, METADATA, STATE
+from emu.cpu.translator.emitter import GUEST, METADATA, STATE, Emitter
 from emu.cpu.translator.native import module_header
 from emu.cpu.value_ir import IrBits, scalar
 

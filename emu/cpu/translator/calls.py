@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from emu.cpu.state import ExitReason
-from emu.cpu.translator.emitter import Emitter
-from emu.cpu.translator.frame import RARELY, TABLE, Frame
+from emu.cpu.translator.emitter import RARELY, TABLE, Emitter
+from emu.cpu.translator.frame import Frame
 from emu.cpu.value_ir import IrBits
 
 CHUNK_BITS = 16

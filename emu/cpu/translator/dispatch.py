@@ -61,7 +61,9 @@ class Translator:
         self.memory.add_code_hook(self._code_changes)
 
     def limit_units(self, limit: int = LIMIT) -> None:
-        """From now on make units of at most ``limit`` instructions; those made so far are not used any more."""
+        """From now on make units of at most ``limit`` instructions; those made so far are not used any
+        more.
+        """
         self.unit_limit = limit
         self._tables.clear()
         self._mode = None
@@ -139,9 +141,7 @@ class Translator:
         """The native code for ``pc`` in the current mode; None when no instruction can run there."""
         mode = self._mode
         assert mode is not None
-        code = discover(
-            self._reader, pc, self._hints.get(pc, frozenset()), mode.has_loops, self.unit_limit
-        )
+        code = discover(self._reader, pc, self._hints.get(pc, frozenset()), mode.has_loops, self.unit_limit)
         if code is None:
             return None
         key = unit_key(code, mode, self.choices)

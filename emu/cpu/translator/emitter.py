@@ -8,6 +8,28 @@ from __future__ import annotations
 
 from typing import Protocol
 
+STATE = ", !tbaa !1"
+TABLE = ", !tbaa !2"
+GUEST = ", !tbaa !3"
+SHADOW = ", !tbaa !9"
+RARELY = ", !prof !4"
+METADATA = """
+!0 = !{!"emu"}
+!1 = !{!5, !5, i64 0}
+!2 = !{!6, !6, i64 0}
+!3 = !{!7, !7, i64 0}
+!4 = !{!"branch_weights", i32 4000, i32 1}
+!5 = !{!"state", !0}
+!6 = !{!"tables", !0}
+!7 = !{!"guest", !0}
+!8 = !{}
+!9 = !{!10, !10, i64 0}
+!10 = !{!"shadow", !0}
+"""
+"""Processor state, tables, guest memory and its shadow never overlap; taken branches of RARELY are the
+second.
+"""
+
 
 class Line(Protocol):
     """A line of text, or something that turns into one when the function is printed."""

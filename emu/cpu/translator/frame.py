@@ -12,32 +12,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from emu.cpu.state import OFFSETS
+from emu.cpu.translator.accumulator import Accumulator
 from emu.cpu.translator.cells import BUDGET, Cell, Key, make_cell
 from emu.cpu.translator.checks import Checks
-from emu.cpu.translator.emitter import Block, Emitter
+from emu.cpu.translator.emitter import RARELY, STATE, Block, Emitter
 from emu.cpu.value_ir import IrBits
 
-STATE = ", !tbaa !1"
-TABLE = ", !tbaa !2"
-GUEST = ", !tbaa !3"
-SHADOW = ", !tbaa !9"
-RARELY = ", !prof !4"
-METADATA = """
-!0 = !{!"emu"}
-!1 = !{!5, !5, i64 0}
-!2 = !{!6, !6, i64 0}
-!3 = !{!7, !7, i64 0}
-!4 = !{!"branch_weights", i32 4000, i32 1}
-!5 = !{!"state", !0}
-!6 = !{!"tables", !0}
-!7 = !{!"guest", !0}
-!8 = !{}
-!9 = !{!10, !10, i64 0}
-!10 = !{!"shadow", !0}
-"""
-"""Processor state, tables, guest memory and its shadow never overlap; taken branches of RARELY are the
-second.
-"""
+_ACCX: Key = ("ACCX", 0)
 
 
 @dataclass(eq=False)
@@ -89,8 +70,9 @@ class Late:
 class Frame:
     """State of the unit under translation. The emitter's function is ``i32 (ptr %s, i32 %depth)``."""
 
-    def __init__(self, em: Emitter, qacc_lane: int, checks: Checks) -> None:
+    def __init__(self, em: Emitter, qacc_lane: int, checks: Checks, lazy: str) -> None:
         self.em = em
+        self.accumulator = Accumulator(self, lazy) if lazy else None
         self.checks = checks
         self._qacc_lane = qacc_lane
         self.cells: dict[Key, Cell] = {}
@@ -99,6 +81,9 @@ class Frame:
         self._values: dict[Key, IrBits] = {}
         self._exits: list[Exit] = []
         self.pending = 0
+        """Instructions executed since the budget cell was written."""
+        self.block_length = 0
+        """Instructions of the current block of code."""
         self.exact_pc = 0
 
     # --- nodes ------------------------------------------------------------
@@ -114,6 +99,8 @@ class Frame:
         self.node = node
         self._values = {}
         self.pending = 0
+        if self.accumulator is not None:
+            self.accumulator.is_open = False
 
     def goto(self, node: Node) -> None:
         """End the current block with a jump to ``node``."""
@@ -138,6 +125,9 @@ class Frame:
 
     def read(self, key: Key) -> IrBits:
         """Current value of a cell."""
+        if key == _ACCX and self.accumulator is not None:
+            self.cell(key)
+            return self.accumulator.read()
         value = self._values.get(key)
         if value is None:
             cell = self.cell(key)
@@ -152,9 +142,22 @@ class Frame:
     def write(self, key: Key, value: IrBits) -> None:
         """New value of a cell, in effect at once."""
         cell = self.cell(key)
+        if key == _ACCX and self.accumulator is not None:
+            self.accumulator.write(value)
+            self.node.dirty.add(key)
+            return
         self.em.line(f"store {self._as_stored(cell, value)}, ptr {cell.name}")
         self._values[key] = value
         self.node.dirty.add(key)
+
+    def touch(self, key: Key) -> None:
+        """The accumulator has changed a part of the cell."""
+        self.cell(key)
+        self.node.dirty.add(key)
+
+    def budget_left(self) -> IrBits:
+        """Instructions that may still execute, 64 bits."""
+        return self.read(BUDGET) - self.pending
 
     def forget(self, keys: Iterable[Key] | None = None) -> None:
         """Values of cells are not what they were; all of them, or some."""
@@ -206,6 +209,9 @@ class Frame:
 
     def _load(self, cell: Cell, lines: list[str]) -> None:
         pointer = self._pointer(cell, lines)
+        if cell.key == _ACCX and self.accumulator is not None:
+            self.accumulator.load_lines(pointer, lines)
+            return
         field, name = self.em.fresh(), self.em.fresh()
         if cell.field_bits:
             lines.append(f"{field} = load i{cell.field_bits}, ptr {pointer}{STATE}")
@@ -226,6 +232,9 @@ class Frame:
 
     def _store(self, cell: Cell, lines: list[str]) -> None:
         pointer, name = self._pointer(cell, lines), self.em.fresh()
+        if cell.key == _ACCX and self.accumulator is not None:
+            self.accumulator.store_lines(pointer, lines)
+            return
         lines.append(f"{name} = load {cell.type}, ptr {cell.name}")
         kind = cell.type
         if cell.field_bits and not (cell.field_bits == cell.width and cell.count == 1):
@@ -292,6 +301,8 @@ class Frame:
         for dirty, exits in groups.items():
             self._write_exit(dirty, exits)
         allocas = [f"{cell.name} = alloca {cell.type}" for cell in self.cells.values()]
+        if self.accumulator is not None:
+            allocas += self.accumulator.allocas()
         self.em.entry.lines[:0] = allocas + [f"%quad{i} = alloca ptr" for i in range(4)]
 
     def _settle_dirty(self) -> None:

@@ -54,6 +54,8 @@ class Effects:
     branch: tuple[IrBits, IrBits] | None = None
     """(condition, target)"""
     jump: IrBits | None = None
+    actions: list[Callable[[], None]] = field(default_factory=list)
+    """Other changes, made before the writes."""
     has_stored: bool = False
 
 

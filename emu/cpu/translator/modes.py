@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from emu.cpu.state import CpuState
+from emu.cpu.translator.accumulator import is_large
 
 MODE_STATES = ("PSEXCM", "PSWOE", "RoundMode", "CPENABLE")
 """States that are constants inside a unit."""
@@ -16,17 +17,19 @@ MODE_STATES = ("PSEXCM", "PSWOE", "RoundMode", "CPENABLE")
 
 @dataclass(frozen=True)
 class Mode:
-    """Values of MODE_STATES."""
+    """Values of MODE_STATES; ``exact_accx``: ACCX is clamped by every instruction (see accumulator.py)."""
 
     excm: int
     woe: int
     rounding: int
     coprocessors: int
+    exact_accx: bool = False
 
     @classmethod
     def of(cls, state: CpuState) -> Mode:
         """The mode that a state is in."""
-        return cls(state.PSEXCM, state.PSWOE, state.RoundMode, state.CPENABLE)
+        large = is_large(state.ACCX)
+        return cls(state.PSEXCM, state.PSWOE, state.RoundMode, state.CPENABLE, large)
 
     @property
     def has_windows(self) -> bool:
@@ -40,4 +43,5 @@ class Mode:
 
     def values(self) -> dict[str, int]:
         """The states by name."""
-        return dict(zip(MODE_STATES, (self.excm, self.woe, self.rounding, self.coprocessors), strict=True))
+        states = (self.excm, self.woe, self.rounding, self.coprocessors)
+        return dict(zip(MODE_STATES, states, strict=True))

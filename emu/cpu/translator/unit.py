@@ -12,10 +12,11 @@ from typing import Any
 
 from emu.cpu.state import OFFSETS, ExitReason
 from emu.cpu.translator import access, calls
+from emu.cpu.translator.accumulator import lazy_kind
 from emu.cpu.translator.cells import BUDGET, qacc_lane_of
 from emu.cpu.translator.discover import Code, CodeBlock
-from emu.cpu.translator.emitter import Emitter
-from emu.cpu.translator.frame import METADATA, RARELY, STATE, Frame, Node
+from emu.cpu.translator.emitter import METADATA, RARELY, STATE, Emitter
+from emu.cpu.translator.frame import Frame, Node
 from emu.cpu.translator.machine import Choices, IrMachine, IrOperands, LeaveToStepper, apply_write
 from emu.cpu.translator.modes import Mode
 from emu.cpu.translator.native import module_header
@@ -54,7 +55,8 @@ class UnitTranslator:
         self.choices = choices
         self.em = Emitter(f"i32 @{symbol}(ptr noalias nonnull %s, i32 %depth) nounwind")
         mnemonics = [plan.insn.mnemonic for plan in code.plans]
-        self.frame = Frame(self.em, qacc_lane_of(mnemonics), choices.checks)
+        lazy = "" if mode.exact_accx else lazy_kind(mnemonics)
+        self.frame = Frame(self.em, qacc_lane_of(mnemonics), choices.checks, lazy)
         self.machine = IrMachine(self.frame, mode, choices, blocks)
         self.operands = IrOperands(self.machine)
         self.nodes: dict[int, Node] = {}
@@ -105,6 +107,7 @@ class UnitTranslator:
     def _block(self, block: CodeBlock) -> None:
         self.frame.enter(self.nodes[block.start])
         self.level = block.window_level
+        self.frame.block_length = len(block.plans)
         if block.is_loop_head:
             self._check_budget(block.start)
         for plan in block.plans:
@@ -149,6 +152,8 @@ class UnitTranslator:
         is_return = plan.insn.mnemonic in _RETURNS
         if moved is not None and not is_return:
             self._move_window(moved)
+        for action in effects.actions:
+            action()
         for key, value in effects.writes:
             if key[0] not in ("WindowBase", "WindowStart"):
                 apply_write(frame, key, value)

@@ -12,7 +12,8 @@ from emu.cpu.plan import Plan
 from emu.cpu.state import ExitReason
 from emu.cpu.translator.calls import engine_data
 from emu.cpu.translator.cells import Cell
-from emu.cpu.translator.frame import RARELY, Frame
+from emu.cpu.translator.emitter import RARELY
+from emu.cpu.translator.frame import Frame
 from emu.cpu.value_ir import IrBits, scalar
 
 SPILL, FILL = 0, 1
