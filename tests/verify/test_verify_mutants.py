@@ -1,7 +1,7 @@
 """Every planted fault of tests/mutants, built from its patch, is found by the default campaign, and small.
 
-Kernels that a mutant names must differ, all others must not; equivalent mutants must not differ anywhere: what
-no input can show is known as such (the mutant says why), and a campaign that "finds" it would be wrong.
+Kernels that a mutant names must differ, all others must not; equivalent mutants differ nowhere: what no
+input can show is known as such (the mutant says why), and a campaign that "finds" it would be wrong.
 """
 
 from __future__ import annotations
