@@ -13,7 +13,7 @@ from emu.debug.listing import Range, entries
 from emu.debug.listing_text import entry_text
 from emu.debug.names import symbol_text, value_text
 from emu.debug.record import Step
-from emu.debug.sections import CodeMap
+from emu.debug.sections import code_map
 from emu.debug.step_text import bits_of, text_line
 from emu.image import Image, Location
 
@@ -159,10 +159,10 @@ def around(image: Image, pc: int) -> list[str]:
     symbol = image.symbols.at(pc)
     start = symbol.address if symbol is not None and symbol.address >= segment.address else pc
     end = min(segment.end, max(pc + 64, start + 1))
-    found = list(entries(image, Range(start, end, segment), CodeMap(image)))
+    found = list(entries(image, Range(start, end, segment), code_map(image)))
     place = next((i for i, e in enumerate(found) if e.address == pc), None)
     if place is None:
-        found, place = list(entries(image, Range(pc, end, segment), CodeMap(image))), 0
+        found, place = list(entries(image, Range(pc, end, segment), code_map(image))), 0
     rows = found[max(0, place - _AROUND) : place + _AROUND + 1]
     return [f"{'=>' if row.address == pc else '  '} {entry_text(image, row).expandtabs(12)}" for row in rows]
 

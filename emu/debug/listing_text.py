@@ -9,7 +9,7 @@ from typing import Any
 
 from emu.debug.listing import Entry, Range, entries
 from emu.debug.names import symbol_text, target_text
-from emu.debug.sections import CodeMap
+from emu.debug.sections import CodeMap, code_map
 from emu.image import Image
 from emu.isa.disasm import text
 
@@ -19,11 +19,11 @@ def text_lines(
 ) -> Iterator[str]:
     """The listing as lines. ``source``: the source line before each instruction that begins one; its text is
     looked up below ``root`` (default: the current folder)."""
-    code_map = CodeMap(image)
+    kinds = code_map(image)
     for number, span in enumerate(spans):
         if number:
             yield ""
-        yield from _range_lines(image, span, code_map, _Sources(image, root) if source else None)
+        yield from _range_lines(image, span, kinds, _Sources(image, root) if source else None)
 
 
 def _range_lines(image: Image, span: Range, code_map: CodeMap, sources: _Sources | None) -> Iterator[str]:
@@ -110,9 +110,9 @@ def _file_lines(path: Path) -> tuple[str, ...]:
 
 def json_objects(image: Image, spans: list[Range]) -> Iterator[dict[str, Any]]:
     """One object for each row of the listing; addresses and values are numbers."""
-    code_map = CodeMap(image)
+    kinds = code_map(image)
     for span in spans:
-        for entry in entries(image, span, code_map):
+        for entry in entries(image, span, kinds):
             yield _json_object(image, entry)
 
 

@@ -1,7 +1,8 @@
 """What the bytes of executable segments are: instructions, literals or data.
 
 The assembler says so in the property tables of the image (sections ``.xt.prop``, ``.xt.lit``: literals, data
-between code); where there are none, the l32r instructions of the functions tell where literals are.
+between code); where there are none, what control flow reaches from the functions is code, and what its l32r
+instructions load is literals.
 """
 
 from __future__ import annotations
@@ -11,18 +12,20 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
 from elftools.elf.elffile import ELFFile
 
 from emu.image import Image
-from emu.isa.decode import IllegalInstruction, decode
+from emu.isa.decode import IllegalInstruction, Insn, decode
 
 Kind = Literal["code", "literal", "data", "gap"]
 """A gap is what no table names: alignment, or code of an assembler that writes no tables."""
 
 _LITERAL, _INSTRUCTIONS, _DATA = 1, 2, 4
+_NO_SUCCESSOR = frozenset({"j", "jx", "ret", "ret.n", "retw", "retw.n", "rfe", "rfi", "rfwo", "rfwu", "rfde"})
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class CodeMap:
         self._image = image
         marks = list(_property_marks(image))
         self.has_tables = bool(marks)
-        ranges = _without_overlaps(marks if marks else _literals_of_functions(image))
+        ranges = _without_overlaps(marks if marks else _reachable(image))
         self._starts = [piece.start for piece in ranges]
         self._ranges = ranges
 
@@ -59,7 +62,13 @@ class CodeMap:
         place = bisect_right(self._starts, address) - 1
         if place >= 0 and address < self._ranges[place].end:
             return self._ranges[place].kind
-        return "gap" if self.has_tables else "code"
+        return "gap"
+
+
+@lru_cache(maxsize=4)
+def code_map(image: Image) -> CodeMap:
+    """The map of an image, made once."""
+    return CodeMap(image)
 
 
 def _property_marks(image: Image) -> Iterator[Piece]:
@@ -87,24 +96,37 @@ def _literal_table(data: bytes) -> Iterator[Piece]:
             yield Piece(address, address + size, "literal")
 
 
-def _literals_of_functions(image: Image) -> Iterator[Piece]:
-    """Words that l32r instructions load, found by decoding every function from its first byte to its last."""
-    for function in image.symbols.functions():
-        segment = image.segment_at(function.address)
-        if segment is None or not image.is_code(function.address):
-            continue
-        offset = function.address - segment.address
-        data = segment.data[offset : offset + function.size]
-        at = 0
-        while at < len(data):
-            try:
-                insn = decode(data[at : at + 4], function.address + at)
-            except IllegalInstruction:
+def _reachable(image: Image) -> Iterator[Piece]:
+    """Instructions that control flow reaches from the first one of a function, and what their l32r load."""
+    seen: set[int] = set()
+    waiting = [function.address for function in image.symbols.functions()]
+    while waiting:
+        pc = waiting.pop()
+        while pc not in seen:
+            seen.add(pc)
+            insn = _decode(image, pc)
+            if insn is None:
                 break
-            if insn.mnemonic == "l32r":
-                target = next(insn.operands[o.name] for o in insn.row.operands if o.kind.cls == "label")
-                yield Piece(target, target + 4, "literal")
-            at += insn.length
+            yield Piece(pc, pc + insn.length, "code")
+            label = next((insn.operands[o.name] for o in insn.row.operands if o.kind.cls == "label"), None)
+            if label is not None and insn.mnemonic == "l32r":
+                yield Piece(label, label + 4, "literal")
+            elif label is not None:
+                waiting.append(label)
+            if insn.mnemonic in _NO_SUCCESSOR:
+                break
+            pc = insn.next_pc
+
+
+def _decode(image: Image, pc: int) -> Insn | None:
+    segment = image.segment_at(pc)
+    if segment is None or "x" not in segment.perms:
+        return None
+    at = pc - segment.address
+    try:
+        return decode(segment.data[at : at + 4], pc)
+    except IllegalInstruction:
+        return None
 
 
 def _without_overlaps(pieces: Iterable[Piece]) -> list[Piece]:
