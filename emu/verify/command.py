@@ -14,7 +14,7 @@ from emu.verify.campaign import Campaign, Listener
 from emu.verify.casefile import load
 from emu.verify.describe import selection_text
 from emu.verify.errors import UsageProblem
-from emu.verify.exhaustive import elementwise, parse_slice, run_exhaustive
+from emu.verify.exhaustive import elementwise, exhaustive_options, parse_slice, run_exhaustive
 from emu.verify.memory import Memory, default_folder
 from emu.verify.options import Options, TargetName
 from emu.verify.progress import progress_listener
@@ -85,7 +85,7 @@ def run(request: VerifyRequest, console: Console | None = None) -> int:
     campaign.elf_sha256 = image.sha256
     campaign.notes += image.warnings
     _write(request, campaign)
-    print_campaign(console, campaign, request.selection())
+    print_campaign(console, campaign, request.selection(), "patterns" if request.exhaustive else "examples")
     if campaign.interrupted and not any(r.failure for r in campaign.results.values()):
         return EXIT_INTERRUPTED
     return exit_code(r.verdict for r in campaign.results.values())
@@ -133,6 +133,8 @@ def _campaign(
     request: VerifyRequest, kernels: dict[str, Kernel], image: _Image, console: Console
 ) -> Campaign:
     options = request.options(image.path)
+    if request.exhaustive:
+        options = exhaustive_options(options)
     make = _runner_factory(options)
     if request.replay is not None:
         kernel, case = load(request.replay, kernels)

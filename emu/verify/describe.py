@@ -34,7 +34,7 @@ def failure_lines(kernel: Kernel, failure: Failure, selection: str = "") -> list
     lines.append(("pointers", placement(failure.case)))
     lines += [("cause", text) for text in failure.explanation]
     lines.append(("replay", replay_command(failure, selection)))
-    if not failure.known:
+    if is_drawn(failure):
         lines.append(("", drawn_command(kernel.symbol, failure, selection)))
     return lines
 
@@ -102,7 +102,14 @@ def _fault_lines(failure: Failure) -> list[tuple[str, str]]:
 def _example(failure: Failure) -> str:
     if failure.known:
         return f"from {failure.known}"
+    if not is_drawn(failure):
+        return f"block {failure.number} of the exhaustive run"
     return f"{failure.number} of seed {failure.seed}"
+
+
+def is_drawn(failure: Failure) -> bool:
+    """True for an example of a campaign, which has a number to draw it again."""
+    return not failure.known and "example" in failure.drawn.origin
 
 
 def _shrunk(kernel: Kernel, failure: Failure) -> str:

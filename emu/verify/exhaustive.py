@@ -8,7 +8,7 @@ where it stopped.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from emu.verify.shapes import all_dims, scalars, shape_of, tensors
 BLOCK = 1 << 19
 """Patterns per call: input and two outputs fit the guest's arena."""
 _BLOCKS_PER_TASK = 32
+_INSTRUCTIONS_PER_PATTERN = 2000
+"""The budget of a call allows at least so many: subnormals take loops."""
 _FINITE_ONLY = ("finite", "moderate")
 
 
@@ -58,14 +60,16 @@ def elementwise(kernel: Kernel) -> Tensor:
             f"kernel {kernel.symbol}: an exhaustive run needs an input of shape (dimension,) named in "
             "'elementwise' and no generated scalars"
         )
-    if np.dtype(tensor.dtype).itemsize != 4:
-        raise UsageProblem(f"kernel {kernel.symbol}: exhaustive runs cover 32-bit inputs, not {tensor.dtype}")
+    if np.dtype(tensor.dtype).itemsize > 4:
+        raise UsageProblem(
+            f"kernel {kernel.symbol}: 2^64 inputs are too many; {tensor.dtype} has no exhaustive run"
+        )
     return tensor
 
 
 def domain(kernel: Kernel) -> tuple[int, int]:
     """First and last input pattern, inclusive."""
-    return kernel.domain or (0, 0xFFFFFFFF)
+    return kernel.domain or (0, (1 << 8 * np.dtype(elementwise(kernel).dtype).itemsize) - 1)
 
 
 def patterns(kernel: Kernel, block: int) -> Array:
@@ -73,7 +77,8 @@ def patterns(kernel: Kernel, block: int) -> Array:
     tensor = elementwise(kernel)
     first, last = domain(kernel)
     start = first + block * BLOCK
-    bits = np.arange(start, min(start + BLOCK, last + 1), dtype=np.uint64).astype(np.uint32)
+    unsigned = f"u{np.dtype(tensor.dtype).itemsize}"
+    bits = np.arange(start, min(start + BLOCK, last + 1), dtype=np.uint64).astype(unsigned)
     if tensor.dtype == "float32" and tensor.values in _FINITE_ONLY:
         bits = bits[bits & np.uint32(0x7F800000) != 0x7F800000]
     return bits.view(tensor.dtype)
@@ -103,6 +108,11 @@ def block_case(kernel: Kernel, block: int) -> Case:
     return case
 
 
+def exhaustive_options(options: Options) -> Options:
+    """The options with a budget that a whole block may need."""
+    return replace(options, budget=max(options.budget, _INSTRUCTIONS_PER_PATTERN * BLOCK))
+
+
 def parse_slice(text: str) -> tuple[int, int]:
     """``"i/n"`` with 0 <= i < n. Raises UsageProblem."""
     try:
@@ -129,6 +139,12 @@ def run_exhaustive(
     for kernel in kernels:
         result = campaign.results[kernel.symbol]
         chosen = range(part[0], block_count(kernel), part[1])
+        if not chosen:
+            del campaign.results[kernel.symbol]
+            campaign.notes.append(
+                f"{kernel.symbol}: none of its {block_count(kernel)} blocks is in this slice"
+            )
+            continue
         result.wanted = sum(_size(kernel, b) for b in chosen)
         done = [b for b in chosen if b in records[kernel.symbol].done]
         result.examples = sum(_size(kernel, b) for b in done)

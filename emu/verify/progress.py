@@ -12,6 +12,7 @@ from rich.text import Text
 
 from emu.kernels.spec import Kernel
 from emu.verify.campaign import Campaign, Listener
+from emu.verify.report import short
 
 
 class Rate(ProgressColumn):
@@ -20,14 +21,7 @@ class Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
         """The speed of the last moments."""
         speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{_short(speed)}/s", style="cyan")
-
-
-def _short(number: float) -> str:
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if number >= size:
-            return f"{number / size:.1f} {unit}"
-    return f"{number:.0f} "
+        return Text("" if speed is None else f"{short(speed)}/s", style="cyan")
 
 
 @contextmanager
@@ -52,7 +46,7 @@ def progress_listener(console: Console, kernels: Sequence[Kernel], exhaustive: b
                 total=total,
                 completed=min(done, total),
                 description=f"{finished}/{len(results)} kernels",
-                amount=f"{_short(done)} of {_short(total)}",
+                amount=f"{short(done)} of {short(total)}",
             )
             bar.refresh()
 

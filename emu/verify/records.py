@@ -14,7 +14,7 @@ from typing import Any
 
 from emu.verify.campaign import Campaign
 from emu.verify.compare import Difference, Mismatch, decimal, hexadecimal
-from emu.verify.describe import drawn_command, failure_lines, headline, replay_command
+from emu.verify.describe import drawn_command, failure_lines, headline, is_drawn, replay_command
 from emu.verify.results import Failure, KernelResult
 from emu.verify.verdict import Verdict, exit_code
 
@@ -104,7 +104,7 @@ def _failure(result: KernelResult, failure: Failure, selection: str) -> dict[str
         "explanation": failure.explanation,
         "case_file": failure.file or None,
         "replay": replay_command(failure, selection),
-        "as_drawn": None if failure.known else drawn_command(result.kernel.symbol, failure, selection),
+        "as_drawn": drawn_command(result.kernel.symbol, failure, selection) if is_drawn(failure) else None,
     }
 
 

@@ -22,12 +22,20 @@ _STYLE = {
 }
 
 
-def kernel_table(campaign: Campaign) -> Table:
-    """One row per kernel."""
+def short(number: float) -> str:
+    """Three digits and a unit: 12.3 M."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.{1 if number < 100 * size else 0}f} {unit}"
+    return f"{number:.0f}"
+
+
+def kernel_table(campaign: Campaign, unit: str = "examples") -> Table:
+    """One row per kernel; ``unit``: what was counted."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("kernel", no_wrap=True)
     table.add_column("numerics")
-    table.add_column("examples", justify="right")
+    table.add_column(unit, justify="right")
     table.add_column("differ", justify="right")
     table.add_column("instructions", justify="right")
     table.add_column("seconds", justify="right")
@@ -38,7 +46,7 @@ def kernel_table(campaign: Campaign) -> Table:
             result.kernel.source.removeprefix("numerics "),
             f"{result.examples:,}",
             f"{result.bad:,}",
-            f"{result.instructions:,}" if result.instructions else "-",
+            short(result.instructions) if result.instructions else "-",
             f"{result.seconds:.1f}",
             Text(str(result.verdict), style=_STYLE[result.verdict]),
         )
@@ -63,7 +71,7 @@ def failure_panel(result: KernelResult, selection: str) -> RenderableType | None
     return Panel(Group(*parts), title=Text(title, style=_STYLE[result.verdict]), title_align="left")
 
 
-def summary(campaign: Campaign) -> str:
+def summary(campaign: Campaign, unit: str = "examples") -> str:
     """The last line."""
     results = campaign.results.values()
     examples = sum(r.examples for r in results)
@@ -71,18 +79,18 @@ def summary(campaign: Campaign) -> str:
     told = ", ".join(f"{n} {v}" for v, n in counts.items() if n)
     stopped = "interrupted: " if campaign.interrupted else ""
     return (
-        f"{stopped}{len(results)} kernels: {told}; {examples:,} examples, seed {campaign.options.seed}, "
+        f"{stopped}{len(results)} kernels: {told}; {examples:,} {unit}, seed {campaign.options.seed}, "
         f"{campaign.seconds:.1f} s"
     )
 
 
-def print_campaign(console: Console, campaign: Campaign, selection: str) -> None:
+def print_campaign(console: Console, campaign: Campaign, selection: str, unit: str = "examples") -> None:
     """Table, details, summary."""
-    console.print(kernel_table(campaign))
+    console.print(kernel_table(campaign, unit))
     for result in campaign.results.values():
         panel = failure_panel(result, selection)
         if panel is not None:
             console.print(panel)
     for note in campaign.notes:
         console.print(Text(note))
-    console.print(Text(summary(campaign)))
+    console.print(Text(summary(campaign, unit)))
