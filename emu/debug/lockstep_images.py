@@ -99,6 +99,8 @@ def compare(engine_a: Engine, engine_b: Engine, call_a: Call, call_b: Call) -> D
         found, note = _aligned(a, b, match)
         if found is not None:
             return found
+        if not note and a.trap is None and b.trap is None:
+            return None
         a.finish()
         b.finish()
     return _outcome(a, b, match, note)

@@ -9,7 +9,8 @@ compared. The search:
 3. inside of the chunk, find the smallest n after which they differ: the instruction before is the one.
 
 A fault that shows in larger units only (an optimisation, a loop) is searched for with units of 4, 16, 64 and
-any number of instructions; then the place is known up to that number.
+any number of instructions; then the place is known up to a few units: one with too little budget left is
+not run.
 """
 
 from __future__ import annotations
@@ -116,8 +117,8 @@ def _precision(limit: int) -> str:
     if limit == 1:
         return ""
     return (
-        "only translated units of more than one instruction differ: the fault lies in this instruction or in "
-        f"one of the {limit - 1} executed before it"
+        "only translated units of more than one instruction differ: the fault lies in this instruction or "
+        f"before it, not further than a few units of up to {limit} instructions"
     )
 
 
