@@ -29,8 +29,8 @@ ELF_NAME = "esp32s3-bare.elf"
 MANIFEST_NAME = "manifest.json"
 BUILD_COMMAND = "python tools/build_firmware.py"
 
-FOLDERS = ("numerics", "kernels", "port/bare")
-INCLUDES = ("include", "numerics", "kernels")
+FOLDERS = ("numerics", "kernels", "models", "port/bare")
+INCLUDES = ("include", "numerics", "kernels", "models")
 SCRIPT = "port/bare/image.ld"
 SUFFIXES = (".c", ".S", ".h", ".inc", ".ld")
 

@@ -104,6 +104,8 @@ struct emu_run {
     int32_t step;
     int32_t branch;
     int32_t block;
+    uint32_t arena_used;
+    uint32_t slow_used;
 };
 
 #endif
