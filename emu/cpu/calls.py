@@ -8,13 +8,14 @@ on the stack. Results come in a2..a5. Floats travel in address registers.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from emu.cpu.diagnostics import Diagnostics
+from emu.cpu.diagnostics import Diagnostics, Finding
+from emu.image.location import Location
 
 REGISTER_WORDS = 6
 Argument = int | float | np.generic
@@ -38,6 +39,12 @@ class CallResult:
     a5: int
     instructions: int
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
+    locate: Callable[[int], Location] = field(default=Location, repr=False, compare=False)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the engine has noticed since its diagnostics were last cleared, with symbols and lines."""
+        return self.diagnostics.findings(self.locate)
 
     @property
     def s32(self) -> int:

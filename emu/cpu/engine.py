@@ -9,7 +9,8 @@ from typing import Protocol
 
 from emu.cpu import returns, state_tools
 from emu.cpu.calls import Argument, CallResult, argument_words, pack_words
-from emu.cpu.diagnostics import Diagnostics
+from emu.cpu.checker import Checker
+from emu.cpu.diagnostics import Check, Diagnostics
 from emu.cpu.hooks import Callback, GuestCall, Hook, Served
 from emu.cpu.interrupts import Interrupts
 from emu.cpu.loader import Placement, Span, build_memory, find_stack
@@ -131,7 +132,21 @@ class Engine:
         stepper.debug_state = self.unmodelled.debug_state
         stepper.hooks.changed = lambda address: self.memory.code_changes(address, 1)
         stepper.guest_call = lambda address: GuestCall(self, address)
+        self._set_checks(stepper)
         return stepper
+
+    def _set_checks(self, stepper: Stepper) -> None:
+        checks = self.options.diagnostics
+        if checks is None:
+            return
+        stepper.machine.checks = checks
+        if not checks & ~Check.FREE and Check.FUSED not in checks:
+            return
+        stepper.checker = Checker(checks, self.state, self.diagnostics, self.stack)
+        if Check.RED_ZONE in checks:
+            stepper.machine.on_access = stepper.checker.on_access
+        if self.options.notes_bounds:
+            self.memory.shadow.report = stepper.checker.on_bounds
 
     def _track_fsr(self) -> bool:
         if self.options.track_fsr is not None:
@@ -140,7 +155,7 @@ class Engine:
 
     def _set_bounds(self) -> None:
         shadow = self.memory.shadow
-        shadow.enable(self.options.check_init)
+        shadow.enable(self.options.check_init or Check.MEMORY in (self.options.diagnostics or Check.NONE))
         for segment in self.image.segments:
             shadow.allow(segment.address, segment.size, READ | INIT | (WRITE if "w" in segment.perms else 0))
         shadow.allow(self.stack.start, self.stack.size, READ | WRITE)
@@ -208,7 +223,7 @@ class Engine:
         state = self.state
         a2, a3, a4, a5 = state.ar[10:14]  # the caller's a10..a13: its window is at 0 again
         executed = state.instructions - entered.instructions
-        return CallResult(a2, a3, a4, a5, executed, self.diagnostics)
+        return CallResult(a2, a3, a4, a5, executed, self.diagnostics, self.locate)
 
     def _enter(self, address: int, in_registers: list[int], on_stack: list[int]) -> returns.Frame:
         """The machine as just after a call8 to ``address`` in a caller whose frame is the only one."""
@@ -226,6 +241,8 @@ class Engine:
         for i, word in enumerate(in_registers):
             state.set_a(10 + i, word)
         state.PC = address & 0xFFFFFFFF
+        if self.stepper.checker is not None:
+            self.stepper.checker.begin(len(in_registers))
         self._check_entry(address)
         return returns.frame_of(state)
 
@@ -292,7 +309,8 @@ class Engine:
 
     def _running_tier(self) -> Tier:
         if self._tier is None:
-            self._tier = self.stepper if self.options.tier == "stepper" else self._make_translator()
+            is_stepped = self.options.tier == "stepper" or bool(self.options.diagnostics)
+            self._tier = self.stepper if is_stepped else self._make_translator()
         return self._tier
 
     def _make_translator(self) -> Tier:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from emu.cpu.diagnostics import Check
 from emu.cpu.map import KIB, MIB, PAGE, PSRAM_LIMIT
 from emu.cpu.readings import choose
 from emu.cpu.unmodelled import Choice
@@ -35,7 +36,9 @@ class EngineOptions:
     of 4096. ``track_fsr``: compute FSR's sticky flags; None: when the image contains a read of FSR.
     ``services``: effects that belong to a board, by the name that the semantics use. ``unmodelled``: what a
     use of hardware that nobody models does (emu.cpu.unmodelled). ``guard_pages``: guest memory lies between
-    host pages that cannot be touched.
+    host pages that cannot be touched. ``diagnostics``: what is noticed (emu.cpu.diagnostics); None: what the
+    tier notices at no cost. Anything but None or NONE runs on the stepper; with BOUNDS or MEMORY the
+    permission map is on, and what it would refuse is noted and takes place. ``check``: all diagnostics.
     """
 
     tier: Tier = "translator"
@@ -53,12 +56,18 @@ class EngineOptions:
     services: Mapping[str, Service] = field(default_factory=dict)
     unmodelled: Choice = "stop"
     guard_pages: bool = False
+    diagnostics: Check | None = None
+    check: bool = False
 
     def __post_init__(self) -> None:
         _one_of("tier", self.tier, ("translator", "stepper"))
         _one_of("fused", self.fused, ("fused", "two-roundings"))
         _one_of("exceptions", self.exceptions, ("built-in", "vectors"))
         _one_of("unmodelled", self.unmodelled, ("stop", "log-once"))
+        if self.check:
+            object.__setattr__(self, "diagnostics", Check.ALL)
+        if self.notes_bounds:
+            object.__setattr__(self, "bounds", True)
         choose(self.readings)
         for name, size, limit in (
             ("stack_bytes", self.stack_bytes, 256 * KIB),
@@ -66,6 +75,12 @@ class EngineOptions:
         ):
             if size % PAGE or not PAGE <= size <= limit:
                 raise ValueError(f"{name} is {size}; it must be a multiple of {PAGE} up to {limit}")
+
+    @property
+    def notes_bounds(self) -> bool:
+        """The permission map is on to note what it would refuse, not to refuse it."""
+        wanted = self.diagnostics or Check.NONE
+        return bool(wanted & (Check.BOUNDS | Check.MEMORY))
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

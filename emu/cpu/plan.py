@@ -31,12 +31,14 @@ class Plan:
         "is_entry",
         "is_fused",
         "is_rare",
+        "is_return",
         "length",
         "may_allow",
         "next_pc",
         "next_value",
         "pane",
         "pc_value",
+        "writes_a1",
     )
 
     def __init__(self, insn: Insn, data: bytes, float_pair: str) -> None:
@@ -58,10 +60,16 @@ class Plan:
         )
         self.is_rare = self.may_allow or bool(self.debug_states)
         """The stepper has something to do behind it besides moving on."""
+        self.is_return = insn.mnemonic in ("retw", "retw.n")
         self.consts: dict[str, IntBits] = {}
         self.files: dict[str, tuple[str, int, int]] = {}
         for operand in insn.row.operands + insn.row.implicit:
             self._add(operand, insn.operands[operand.name])
+        self.writes_a1 = any(
+            self.files[o.name][:2] == ("ar", 1) and o.is_written
+            for o in insn.row.operands + insn.row.implicit
+            if o.name in self.files
+        )
 
     def _add(self, operand: Operand, value: int) -> None:
         kind = operand.kind

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from emu.cpu.diagnostics import Diagnostics, count
+from emu.cpu.diagnostics import Check, Diagnostics, count
 from emu.cpu.machine import Cause, Machine, Operands
 from emu.cpu.memory import Memory
 from emu.cpu.plan import Plan
@@ -22,6 +22,8 @@ Write = tuple[str, int, IntBits]
 """A deferred write: register class or state name, index, value."""
 
 Service = Callable[[str, tuple[int, ...]], int]
+Access = Callable[[int, int, bool], None]
+"""Gets address, size and whether it is a store, before an access of an instruction."""
 
 
 class Raised(Exception):
@@ -45,6 +47,11 @@ class StepMachine(Machine):
         self.watch = True
         self.readings: Mapping[str, str] = choose()
         self.run_service: Service | None = None
+        self.on_access: Access | None = None
+        self.checks = Check.FREE
+        """What is noticed."""
+        self._saturated_at = -1
+        """Instructions executed before the one that was counted last: both halves of QACC may saturate."""
         self.writes: list[Write] = []
         """Collected writes, in program order."""
         self.plan: list[Plan] = []
@@ -84,13 +91,19 @@ class StepMachine(Machine):
 
     def load(self, bits: int, address: Bits) -> IntBits:
         """See :meth:`Machine.load`."""
-        return IntBits(bits, (self.memory.load(cast(IntBits, address).lanes[0], bits >> 3),))
+        place = cast(IntBits, address).lanes[0]
+        if self.on_access is not None:
+            self.on_access(place, bits >> 3, False)
+        return IntBits(bits, (self.memory.load(place, bits >> 3),))
 
     def store(self, bits: int, address: Bits, value: Bits) -> None:
         """See :meth:`Machine.store`."""
         if value.width != bits:
             raise ValueError(f"{value.width} bits stored as {bits}")
-        self.memory.store(cast(IntBits, address).lanes[0], bits >> 3, cast(IntBits, value).unsigned())
+        place = cast(IntBits, address).lanes[0]
+        if self.on_access is not None:
+            self.on_access(place, bits >> 3, True)
+        self.memory.store(place, bits >> 3, cast(IntBits, value).unsigned())
 
     def read_ar(self, window_base: Bits, index: int) -> IntBits:
         """See :meth:`Machine.read_ar`."""
@@ -134,13 +147,24 @@ class StepMachine(Machine):
 
     def note_misaligned(self, bits: int, address: Bits) -> None:
         """See :meth:`Machine.note_misaligned`."""
-        if cast(IntBits, address).lanes[0] & (bits // 8 - 1):
+        place, size = cast(IntBits, address).lanes[0], bits // 8
+        if place & (size - 1) and Check.MISALIGNED in self.checks:
+            self._first(Check.MISALIGNED, f"{size} bytes at {place:#010x}, done at {place & -size:#010x}")
             count(self.diagnostics.misaligned, self.plan[0].insn.pc)
 
     def note_saturation(self, exact: Bits, clamped: Bits) -> None:
         """See :meth:`Machine.note_saturation`."""
-        if cast(IntBits, exact).lanes != cast(IntBits, clamped).lanes:
-            count(self.diagnostics.saturated, self.plan[0].insn.pc)
+        before, after = cast(IntBits, exact), cast(IntBits, clamped)
+        if before.lanes != after.lanes and Check.SATURATION in self.checks:
+            lane = next(i for i, old in enumerate(before.lanes) if old != after.lanes[i])
+            text = f"lane {lane}: {before.lanes[lane]:#x} becomes {after.lanes[lane]:#x} ({before.lane} bits)"
+            self._first(Check.SATURATION, text)
+            if self._saturated_at != self.state.instructions:
+                count(self.diagnostics.saturated, self.plan[0].insn.pc)
+            self._saturated_at = self.state.instructions
+
+    def _first(self, check: Check, text: str) -> None:
+        self.diagnostics.first.setdefault((check, self.plan[0].insn.pc), text)
 
 
 class StepOperands(Operands):

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from emu.cpu.diagnostics import Diagnostics, count
+from emu.cpu.checker import Checker
+from emu.cpu.diagnostics import Check, Diagnostics, count
 from emu.cpu.exceptions import enter
 from emu.cpu.hooks import STOP, GuestCall, Hooks
 from emu.cpu.interrupts import Interrupts
@@ -61,6 +62,8 @@ class Stepper:
         """What callbacks of hooks get, by address."""
         self.debug_state: Callable[[str, int], None] | None = None
         """Told of writes to states of the debug option."""
+        self.checker: Checker | None = None
+        """Checks that look at every instruction."""
         self.is_stopped = False
         """A hook stopped the run in front of the instruction at PC; running on goes past it."""
         self._announced: set[int] = set()
@@ -103,6 +106,8 @@ class Stepper:
         machine.writes.clear()
         machine.target.clear()
         machine.plan[:] = (plan,)
+        if self.checker is not None:
+            self.checker.before(plan)
         try:
             self._effect(plan)(machine, self.operands)
         except Raised as raised:
@@ -126,18 +131,20 @@ class Stepper:
             self._apply(machine.writes)
         state.instructions += 1
         state.budget -= 1
-        if plan.is_fused:
+        if plan.is_fused and Check.FUSED in machine.checks:
             count(self.diagnostics.fused, plan.insn.pc)
         elif plan.is_entry:
             self._note_stack()
+        following, goes_round = plan.next_pc, False
         if machine.target:
-            state.PC = machine.target[0]
-        else:
-            following = plan.next_pc
-            if following == state.LEND and state.LCOUNT and not state.PSEXCM:
-                state.LCOUNT -= 1
-                following = state.LBEG
-            state.PC = following
+            following = machine.target[0]
+        elif following == state.LEND and state.LCOUNT and not state.PSEXCM:
+            goes_round = True
+            state.LCOUNT -= 1
+            following = state.LBEG
+        state.PC = following
+        if self.checker is not None:
+            self.checker.after(plan, goes_round)
         if plan.is_rare or self._announced:
             self._after(plan)
 
@@ -213,6 +220,8 @@ class Stepper:
 
     def _note_stack(self) -> None:
         lowest, now = self.diagnostics.lowest_stack, self.state.get_a(1)
+        if Check.STACK not in self.machine.checks:
+            return
         if lowest is None or now < lowest:
             self.diagnostics.lowest_stack = now
 
@@ -239,7 +248,7 @@ class Stepper:
 
     def _note_same_register(self, writes: list[Write]) -> None:
         places = [(file, index) for file, index, _ in writes if file in ("ar", "qr", "fr")]
-        if len(set(places)) != len(places):
+        if len(set(places)) != len(places) and Check.SAME_REGISTER in self.machine.checks:
             count(self.diagnostics.same_register, self.machine.plan[0].insn.pc)
 
     # --- fetch ------------------------------------------------------------------------------------------
@@ -296,6 +305,8 @@ class Stepper:
             return True
         try:
             while pane:
+                if self.checker is not None:
+                    self.checker.spilled(frame & 15, overflow_step(state, frame))
                 spill(state, self.memory, frame)
                 pane = occupied_pane(state, max(plan.pane, state.PSCALLINC if plan.is_entry else 0))
                 frame = state.WindowBase + pane
@@ -314,6 +325,8 @@ class Stepper:
             raise self.traps.from_cause(cause, vaddr, plan)
         try:
             fill(self.state, self.memory, step)
+            if self.checker is not None:
+                self.checker.filled(step)
         except MemoryFault as fault:
             doing = "filling registers of the caller from the stack"
             raise self.traps.from_fault(fault, plan, doing) from None

@@ -1,7 +1,8 @@
-"""Timers and interrupts: exactly where they are taken, on both tiers; priorities, waiting, lines of devices."""
+"""Timers and interrupts: where exactly they are taken, on both tiers; priorities, waiting, lines of devices."""
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -349,7 +350,7 @@ def test_the_counter_is_monotonic_over_the_wrap() -> None:
     engine.call("f", [DATA])
     data = engine.memory.read(DATA, 48)
     seen = [int.from_bytes(data[i : i + 4], "little") for i in range(0, 48, 4)]
-    assert [(b - a) & 0xFFFFFFFF for a, b in zip(seen, seen[1:], strict=False)] == [5] * 11
+    assert [(b - a) & 0xFFFFFFFF for a, b in itertools.pairwise(seen)] == [5] * 11
     assert seen[0] > seen[-1]
 
 
