@@ -21,7 +21,7 @@ _COMMANDS = {
     "lockstep": ("emu.cli_debug", "lockstep"),
     "doctor": ("emu.cli_tools", "doctor"),
     "toolchain": ("emu.cli_tools", "toolchain"),
-    "bench": ("emu.cli_tools", "bench"),
+    "bench": ("emu.cli_bench", "bench"),
 }
 
 

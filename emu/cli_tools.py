@@ -1,4 +1,4 @@
-"""The smaller commands: kernels, doctor, toolchain, bench."""
+"""The smaller commands: kernels, doctor, toolchain."""
 
 from __future__ import annotations
 
@@ -40,18 +40,3 @@ def toolchain(action: str) -> int:
     from emu.toolchain.__main__ import main
 
     return main([action])
-
-
-@click.command()
-@click.option("--elf", type=_FILE, help="Firmware image; default: the bundled reference image.")
-@click.option(
-    "--seconds", type=click.FloatRange(0.1), default=1.0, show_default=True, help="Per measurement."
-)
-@click.option("--json", "json_file", type=_FILE, help="Write the figures as JSON.")
-@guarded
-def bench(elf: Path | None, seconds: float, json_file: Path | None) -> int:
-    """Measure engine, mirrors and campaign, each against a peer outside where one is installed."""
-    from emu.verify.bench import run
-    from emu.verify.reference import reference_elf
-
-    return run(elf or reference_elf(), seconds, json_file)
