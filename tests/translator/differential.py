@@ -61,7 +61,7 @@ class Campaign:
         self.stepped, self.native = Side(self.options), Side(self.options)
         self.choices = choices_of(self.native)
         helpers = library(default_folder()).helpers(self.choices.checks)
-        self.helpers = (ctypes.c_uint64 * 2)(helpers["spill"], helpers["fill"])
+        self.helpers = (ctypes.c_uint64 * 3)(*(helpers[name] for name in ("spill", "fill", "span")))
         self.table = JumpTable(helpers["finish"])
         self.loader = Loader()
 

@@ -99,10 +99,11 @@ class Writer:
         self.names = []
 
     # --- single instructions ----------------------------------------------------------------------------
-    def calm(self):
+    def calm(self, groups=()):
         """One instruction that goes on behind itself."""
         rng = self.rng
-        groups = ["base"] * 5 + ["density"] * 2 + ["pie"] * 4 + ["fp"] * 2 + list(self._by_group)
+        usual = ["base"] * 5 + ["density"] * 2 + ["pie"] * 4 + ["fp"] * 2 + list(self._by_group)
+        groups = groups or usual
         while True:
             row = rng.choice(self._by_group[rng.choice(groups)])
             if row.mnemonic in _RARE and rng.random() < 0.8:
@@ -161,9 +162,11 @@ class Writer:
         rng = self.rng
         for _ in range(size):
             choice = rng.random()
-            if choice < 0.07 and depth < 2:
+            if choice < 0.05 and depth < 2:
+                self._stream_loop()
+            elif choice < 0.1 and depth < 2:
                 self._hardware_loop(depth, callees)
-            elif choice < 0.12 and depth < 2:
+            elif choice < 0.15 and depth < 2:
                 self._branch_loop(depth, callees)
             elif choice < 0.22:
                 self._skip(depth, callees)
@@ -188,6 +191,21 @@ class Writer:
         if rng.random() < 0.2:
             self.program.emit("bnez", s=rng.choice(_FREE), target=end)
         self.calm()
+        self.program.place(end)
+
+    def _stream_loop(self):
+        """A straight loop with many iterations whose pointers move evenly: what gets a fast version."""
+        rng, end = self.rng, self.program.label()
+        self.pointers()
+        counter = rng.choice(_FREE)
+        self.program.emit("movi", t=counter, imm=rng.choice((5, 6, 7, 8, 9, 20, 33, 60)))
+        self.program.emit(rng.choice(("loop", "loopnez", "loopgtz")), s=counter, target=end)
+        for _ in range(rng.randint(1, 6)):
+            if rng.random() < 0.3:
+                register = rng.choice((2, 3))
+                self.program.emit("addi", t=register, s=register, imm=rng.choice((-16, -4, -1, 1, 2, 4, 16, 32)))
+            else:
+                self.calm(("pie", "pie", "base", "density", "fp", "mac16", "mul"))
         self.program.place(end)
 
     def _branch_loop(self, depth, callees):

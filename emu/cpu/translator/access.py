@@ -51,7 +51,11 @@ def open_tables(em: Emitter, checks: Checks) -> None:
 
 def load(site: Site, bits: int, address: IrBits) -> IrBits:
     """A little-endian load; the unit is left where it cannot be made directly."""
-    place = find(site, READ, bits // 8, address)
+    return get(site, find(site, READ, bits // 8, address), bits)
+
+
+def get(site: Site, place: Place, bits: int) -> IrBits:
+    """Load from a place that was found for reading."""
     kind, lane = ("<4 x i32>", 32) if bits == 128 else (f"i{bits}", bits)
     name = site.em.value(f"load {kind}, ptr {place.pointer}, align {place.align}{GUEST}")
     return IrBits(site.em, bits, 1, {lane: name})

@@ -126,23 +126,36 @@ class Accumulator:
             return
         self.is_open = True
         frame, em = self._frame, self._frame.em
-        stop = IrBits.of(em, 64, 1, em.value("load i64, ptr %accx.stop"))
         budget = frame.budget_left()
-        fine = stop.slt(budget - frame.block_length)
+        fine = self.stop().slt(budget - frame.block_length)
         renew, join = em.new_block("renew"), em.new_block("ok")
         em.fork(fine.name, join, renew, RARELY)
         em.enter(renew)
+        small = self.renew(budget)
+        frame.exit_unless(small.name, str(frame.exact_pc), ExitReason.JUMP)
+        em.jump(join)
+        em.enter(join)
+
+    def stop(self) -> IrBits:
+        """The budget at which the window ends, 64 bits."""
+        em = self._frame.em
+        return IrBits.of(em, 64, 1, em.value("load i64, ptr %accx.stop"))
+
+    def renew(self, budget: IrBits) -> IrBits:
+        """Fold the pending sums into the base and open a new window; 1 bit: the base is small enough for
+        it.
+        """
+        em = self._frame.em
         lines: list[str] = []
         total = IrBits.of(em, 64, 1, self._total(lines))
         for line in lines:
             em.line(line)
         small = (total + LIMIT).ult(2 * LIMIT) if self.kind == SIGNED else total.ult(LIMIT)
-        frame.exit_unless(small.name, str(frame.exact_pc), ExitReason.JUMP)
         em.line(f"store {total.typed}, ptr %accx.base")
         em.line(f"store {_KIND} zeroinitializer, ptr %accx.sum")
-        self._open(budget)
-        em.jump(join)
-        em.enter(join)
+        end = small.select(budget - WINDOW, NEVER)
+        em.line(f"store {end.typed}, ptr %accx.stop")
+        return small
 
     def _open(self, budget: IrBits) -> None:
         """A window from here on: it ends when the budget has fallen by WINDOW."""

@@ -12,19 +12,43 @@ from emu.cpu.state import OFFSETS, ExitReason
 from emu.cpu.translator import access
 from emu.cpu.translator.calls import look_up
 from emu.cpu.translator.checks import Checks
-from emu.cpu.translator.emitter import GUEST, METADATA, STATE, Emitter
+from emu.cpu.translator.emitter import GUEST, METADATA, STATE, TABLE, Emitter
 from emu.cpu.translator.native import module_header
 from emu.cpu.value_ir import IrBits, scalar
 
-NAMES = ("spill", "fill", "run", "finish")
+NAMES = ("spill", "fill", "span", "run", "finish")
 
 
 def module(checks: Checks) -> str:
     """LLVM text of all helpers."""
     functions = [_spill(checks), _fill(checks), _run(), _finish()]
-    bodies = "\n".join(function.em.text() for function in functions)
+    bodies = "\n".join([*(function.em.text() for function in functions), _SPAN])
     declarations = set().union(*(function.em.declarations for function in functions))
     return "\n".join([module_header(), bodies, *sorted(declarations), METADATA])
+
+
+_SPAN = f"""
+define i64 @span(ptr %table, i64 %first, i64 %last) nounwind {{
+entry:
+%start = getelementptr i64, ptr %table, i64 %first
+%delta = load i64, ptr %start{TABLE}
+br label %next
+next:
+%page = phi i64 [ %first, %entry ], [ %following, %same ]
+%at = getelementptr i64, ptr %table, i64 %page
+%entry.here = load i64, ptr %at{TABLE}
+%equal = icmp eq i64 %entry.here, %delta
+br i1 %equal, label %same, label %other
+same:
+%following = add i64 %page, 1
+%more = icmp ule i64 %following, %last
+br i1 %more, label %next, label %done
+done:
+ret i64 %delta
+other:
+ret i64 0
+}}"""
+"""The host offset that all pages from the first to the last have in common, or 0."""
 
 
 class Helper:

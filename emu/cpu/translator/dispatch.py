@@ -49,7 +49,7 @@ class Translator:
         helpers = self._library.helpers(self.choices.checks)
         self._finish = helpers["finish"]
         self._run_native = _FUNCTION(helpers["run"])
-        self._helpers = (ctypes.c_uint64 * 2)(helpers["spill"], helpers["fill"])
+        self._helpers = (ctypes.c_uint64 * 3)(*(helpers[name] for name in ("spill", "fill", "span")))
         self._tables: dict[Mode, JumpTable] = {}
         self._mode: Mode | None = None
         self._hints: dict[int, frozenset[LoopEnd]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from emu.cpu.machine import Cause, Machine, Operands
 from emu.cpu.plan import Plan
@@ -59,6 +59,13 @@ class Effects:
     has_stored: bool = False
 
 
+class Places(Protocol):
+    """Knows where the accesses of a fast loop go."""
+
+    def place(self) -> access.Place:
+        """The next one."""
+
+
 class IrMachine(Machine):
     """One instruction at a time; :meth:`begin` starts one, :attr:`effects` collects what it does."""
 
@@ -75,6 +82,8 @@ class IrMachine(Machine):
         self.mode = mode
         self.effects = Effects()
         self.plan: Plan | None = None
+        self.fast: Places | None = None
+        """Set while the fast version of a loop is written."""
         self._constants = mode.values()
 
     def begin(self, plan: Plan) -> None:
@@ -106,13 +115,18 @@ class IrMachine(Machine):
 
     def load(self, bits: int, address: Bits) -> IrBits:
         """See :meth:`Machine.load`."""
+        if self.fast is not None:
+            return access.get(self.frame, self.fast.place(), bits)
         return access.load(self.frame, bits, cast(IrBits, address))
 
     def store(self, bits: int, address: Bits, value: Bits) -> None:
         """See :meth:`Machine.store`."""
         if value.width != bits:
             raise ValueError(f"{value.width} bits stored as {bits}")
-        access.store(self.frame, bits, cast(IrBits, address), cast(IrBits, value))
+        if self.fast is not None:
+            access.put(self.frame, self.fast.place(), cast(IrBits, value))
+        else:
+            access.store(self.frame, bits, cast(IrBits, address), cast(IrBits, value))
         self.effects.has_stored = True
 
     def read_ar(self, window_base: Bits, index: int) -> IrBits:

@@ -21,6 +21,8 @@ from emu.cpu.translator.machine import Choices, IrMachine, IrOperands, LeaveToSt
 from emu.cpu.translator.modes import Mode
 from emu.cpu.translator.native import module_header
 from emu.cpu.translator.policy import stepper_reason
+from emu.cpu.translator.scout import Body, scout
+from emu.cpu.translator.versions import FastLoop
 from emu.cpu.translator.windows import check_panes, refill
 from emu.cpu.value_ir import IrBits
 
@@ -60,15 +62,21 @@ class UnitTranslator:
         self.machine = IrMachine(self.frame, mode, choices, blocks)
         self.operands = IrOperands(self.machine)
         self.nodes: dict[int, Node] = {}
+        self.checked: dict[int, Node] = {}
+        """Ordinary versions of the loops that have a fast one."""
+        self.bodies = self._bodies()
         self.level = 0
         self.margin = len(code.plans)
 
     def function_text(self) -> str:
         """The function."""
         self.nodes = {start: self.frame.new_node("code") for start in sorted(self.code.blocks)}
+        self.checked = {start: self.frame.new_node("checked") for start in self.bodies}
         self._prologue()
         for start in sorted(self.code.blocks):
             self._block(self.code.blocks[start])
+        for start, body in sorted(self.bodies.items()):
+            self._fast_loop(self.code.blocks[start], body)
         self.frame.finish()
         return self.em.text()
 
@@ -103,9 +111,35 @@ class UnitTranslator:
         enough = ~self.frame.read(BUDGET).slt(self.margin)
         self.frame.exit_unless(enough.name, str(pc), ExitReason.BUDGET)
 
+    # --- fast versions of loops ------------------------------------------------------------------------
+    def _bodies(self) -> dict[int, Body]:
+        """Loops of one block that get a fast version, by their start."""
+        if self.choices.checks.bounds:
+            return {}
+        found = {}
+        for begin, end in self.code.loop_ends:
+            block = self.code.blocks.get(begin)
+            body = scout(block, self.mode, self.choices) if block and block.end == end else None
+            if body is not None:
+                found[begin] = body
+        return found
+
+    def _fast_loop(self, block: CodeBlock, body: Body) -> None:
+        frame, machine = self.frame, self.machine
+        loop = FastLoop(frame, block, body, self.nodes[block.start], self.checked[block.start])
+        node = loop.open(self.mode.has_windows, self.margin)
+        machine.fast = loop
+        for plan in body.plans:
+            assert plan.effect is not None
+            machine.begin(plan)
+            plan.effect(machine, self.operands)
+            self._write()
+        machine.fast = None
+        loop.close(node)
+
     # --- blocks ------------------------------------------------------------
     def _block(self, block: CodeBlock) -> None:
-        self.frame.enter(self.nodes[block.start])
+        self.frame.enter(self.checked.get(block.start, self.nodes[block.start]))
         self.level = block.window_level
         self.frame.block_length = len(block.plans)
         if block.is_loop_head:
@@ -152,11 +186,7 @@ class UnitTranslator:
         is_return = plan.insn.mnemonic in _RETURNS
         if moved is not None and not is_return:
             self._move_window(moved)
-        for action in effects.actions:
-            action()
-        for key, value in effects.writes:
-            if key[0] not in ("WindowBase", "WindowStart"):
-                apply_write(frame, key, value)
+        self._write()
         frame.pending += 1
         if is_return:
             self._return(moved)
@@ -168,6 +198,14 @@ class UnitTranslator:
             self._branch(*effects.branch, plan.next_pc)
         elif self._ends_loop(plan.next_pc):
             self._fall(plan.next_pc)
+
+    def _write(self) -> None:
+        """The deferred writes; those of the window are made where it moves."""
+        for action in self.machine.effects.actions:
+            action()
+        for key, value in self.machine.effects.writes:
+            if key[0] not in ("WindowBase", "WindowStart"):
+                apply_write(self.frame, key, value)
 
     def _move_window(self, base: IrBits) -> None:
         """``entry``: the registers of the old window go to memory, those of the new one come from there."""
@@ -279,12 +317,13 @@ class UnitTranslator:
         frame, em = self.frame, self.em
         where = frame.read(("LBEG", 0))
         for begin in begins:
-            if begin not in self.nodes:
+            node = self.checked.get(begin, self.nodes.get(begin))
+            if node is None:
                 continue
             other = frame.new_node("other")
-            frame.link(self.nodes[begin])
+            frame.link(node)
             frame.link(other)
-            em.fork(where.eq(begin).name, self.nodes[begin].block, other.block, RARELY)
+            em.fork(where.eq(begin).name, node.block, other.block, RARELY)
             frame.enter(other)
             where = frame.read(("LBEG", 0))
         calls.tail_jump(frame, where)

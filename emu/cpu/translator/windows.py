@@ -16,7 +16,7 @@ from emu.cpu.translator.emitter import RARELY
 from emu.cpu.translator.frame import Frame
 from emu.cpu.value_ir import IrBits, scalar
 
-SPILL, FILL = 0, 1
+SPILL, FILL, SPAN = 0, 1, 2
 """Places of the helpers in the engine's table."""
 
 _START = ("WindowStart", 0)
@@ -41,13 +41,18 @@ def check_panes(frame: Frame, plan: Plan, level: int, has_helpers: bool) -> int:
     highest = scalar(frame.em, 32, plan.pane)
     if plan.is_entry:
         highest = highest.umax(frame.read(("PSCALLINC", 0)).zext(32))
-    mask = (scalar(frame.em, 32, 2).shl(highest) - 2) & ~((2 << level) - 2)
-    occupied = (rotated_starts(frame) & mask).ne(0)
+    is_taken = occupied(frame, highest, level)
     if has_helpers:
-        _on(frame, occupied, SPILL, highest)
+        _on(frame, is_taken, SPILL, highest)
     else:
-        frame.exit_unless((~occupied).name, str(frame.exact_pc), ExitReason.STEP)
+        frame.exit_unless((~is_taken).name, str(frame.exact_pc), ExitReason.STEP)
     return max(level, plan.pane)
+
+
+def occupied(frame: Frame, highest: IrBits, level: int) -> IrBits:
+    """1 bit: a pane above ``level`` up to ``highest`` (32 bits) belongs to another frame."""
+    mask = (scalar(frame.em, 32, 2).shl(highest) - 2) & ~((2 << level) - 2)
+    return (rotated_starts(frame) & mask).ne(0)
 
 
 def refill(frame: Frame) -> None:

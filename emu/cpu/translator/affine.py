@@ -1,0 +1,274 @@
+"""Addresses of a loop body as sums of registers: the semantics run a third time, on linear forms.
+
+A 32-bit scalar may be known as ``sum of registers + constant`` in terms of the address registers at the
+start of an iteration; everything else is unknown. Nothing is guessed: an operation without a rule here
+gives an unknown value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from emu.cpu.values import Bits, Operand
+
+WORD = 32
+_MASK = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Linear:
+    """``sum(count * register) + constant`` modulo 2**32, its low bits cleared to a multiple of ``align``."""
+
+    terms: Mapping[int, int] = field(default_factory=dict)
+    constant: int = 0
+    align: int = 1
+
+    def plus(self, other: Linear, sign: int = 1) -> Linear | None:
+        """Sum or difference; None when one of them has lost bits."""
+        if self.align > 1 or other.align > 1:
+            return None
+        terms = dict(self.terms)
+        for register, count in other.terms.items():
+            terms[register] = terms.get(register, 0) + sign * count
+        kept = {register: count for register, count in terms.items() if count}
+        return Linear(MappingProxyType(kept), (self.constant + sign * other.constant) & _MASK)
+
+
+class Form(Bits):
+    """A value of some shape; ``linear`` is None when nothing is known of it."""
+
+    def __init__(self, lane: int, count: int = 1, linear: Linear | None = None) -> None:
+        self.lane = lane
+        self.count = count
+        self.linear = linear
+
+    def _like(self) -> Form:
+        return Form(self.lane, self.count)
+
+    def _flag(self) -> Form:
+        return Form(1, self.count)
+
+    @property
+    def number(self) -> int | None:
+        """The value of a constant."""
+        known = self.linear
+        return known.constant if known is not None and not known.terms and known.align == 1 else None
+
+    def _linear_of(self, other: Operand) -> Linear | None:
+        if isinstance(other, int):
+            return Linear({}, other & _MASK)
+        return other.linear if isinstance(other, Form) else None
+
+    def _sum(self, other: Operand, sign: int) -> Form:
+        mine, theirs = self.linear, self._linear_of(other)
+        if self.lane != WORD or self.count != 1 or mine is None or theirs is None:
+            return self._like()
+        return Form(WORD, 1, mine.plus(theirs, sign))
+
+    def __add__(self, other: Operand) -> Form:
+        return self._sum(other, 1)
+
+    def __sub__(self, other: Operand) -> Form:
+        return self._sum(other, -1)
+
+    def __and__(self, other: Operand) -> Form:
+        mask = other & _MASK if isinstance(other, int) else getattr(other, "number", None)
+        if self.linear is None or mask is None or self.lane != WORD or self.count != 1:
+            return self._like()
+        align = (~mask & _MASK) + 1
+        if align & (align - 1) or self.linear.align > 1:
+            return self._like()
+        return Form(WORD, 1, Linear(self.linear.terms, self.linear.constant, align))
+
+    # --- shapes -----------------------------------------------------------------------------------------
+    def split(self, lane: int) -> Form:
+        """See :meth:`Bits.split`."""
+        return self if lane == self.lane else Form(lane, self.width // lane)
+
+    def get(self, index: int) -> Form:
+        """See :meth:`Bits.get`."""
+        return self if self.count == 1 else Form(self.lane)
+
+    def put(self, index: int, value: Operand) -> Form:
+        """See :meth:`Bits.put`."""
+        return self._like()
+
+    def shuffle(self, other: Bits, indices: Sequence[int]) -> Form:
+        """See :meth:`Bits.shuffle`."""
+        return Form(self.lane, len(indices))
+
+    def broadcast(self, count: int) -> Form:
+        """See :meth:`Bits.broadcast`."""
+        return Form(self.lane, count)
+
+    def bits(self, high: int, low: int) -> Form:
+        """See :meth:`Bits.bits`."""
+        return Form(high - low + 1)
+
+    def cat(self, low: Bits) -> Form:
+        """See :meth:`Bits.cat`."""
+        return Form(self.lane + low.lane)
+
+    def sext(self, lane: int) -> Form:
+        """See :meth:`Bits.sext`."""
+        return self if lane == self.lane else Form(lane, self.count)
+
+    def zext(self, lane: int) -> Form:
+        """See :meth:`Bits.zext`."""
+        return self.sext(lane)
+
+    def trunc(self, lane: int) -> Form:
+        """See :meth:`Bits.trunc`."""
+        return self.sext(lane)
+
+    def sum_lanes(self) -> Form:
+        """See :meth:`Bits.sum_lanes`."""
+        return Form(self.lane)
+
+    def select(self, then: Bits, otherwise: Operand) -> Form:
+        """See :meth:`Bits.select`."""
+        return Form(then.lane, then.count)
+
+    # --- everything else is unknown ---------------------------------------------------------------------
+    def __mul__(self, other: Operand) -> Form:
+        return self._like()
+
+    def __or__(self, other: Operand) -> Form:
+        return self._like()
+
+    def __xor__(self, other: Operand) -> Form:
+        return self._like()
+
+    def __invert__(self) -> Form:
+        return self._like()
+
+    def __neg__(self) -> Form:
+        return self._like()
+
+    def shl(self, amount: Operand) -> Form:
+        """See :meth:`Bits.shl`."""
+        return self._like()
+
+    def lshr(self, amount: Operand) -> Form:
+        """See :meth:`Bits.lshr`."""
+        return self._like()
+
+    def ashr(self, amount: Operand) -> Form:
+        """See :meth:`Bits.ashr`."""
+        return self._like()
+
+    def udiv(self, other: Operand) -> Form:
+        """See :meth:`Bits.udiv`."""
+        return self._like()
+
+    def urem(self, other: Operand) -> Form:
+        """See :meth:`Bits.urem`."""
+        return self._like()
+
+    def sdiv(self, other: Operand) -> Form:
+        """See :meth:`Bits.sdiv`."""
+        return self._like()
+
+    def srem(self, other: Operand) -> Form:
+        """See :meth:`Bits.srem`."""
+        return self._like()
+
+    def smin(self, other: Operand) -> Form:
+        """See :meth:`Bits.smin`."""
+        return self._like()
+
+    def smax(self, other: Operand) -> Form:
+        """See :meth:`Bits.smax`."""
+        return self._like()
+
+    def umin(self, other: Operand) -> Form:
+        """See :meth:`Bits.umin`."""
+        return self._like()
+
+    def umax(self, other: Operand) -> Form:
+        """See :meth:`Bits.umax`."""
+        return self._like()
+
+    def clz(self) -> Form:
+        """See :meth:`Bits.clz`."""
+        return self._like()
+
+    def reverse(self) -> Form:
+        """See :meth:`Bits.reverse`."""
+        return self._like()
+
+    def eq(self, other: Operand) -> Form:
+        """See :meth:`Bits.eq`."""
+        return self._flag()
+
+    def ult(self, other: Operand) -> Form:
+        """See :meth:`Bits.ult`."""
+        return self._flag()
+
+    def slt(self, other: Operand) -> Form:
+        """See :meth:`Bits.slt`."""
+        return self._flag()
+
+    def feq(self, other: Bits) -> Form:
+        """See :meth:`Bits.feq`."""
+        return self._flag()
+
+    def flt(self, other: Bits) -> Form:
+        """See :meth:`Bits.flt`."""
+        return self._flag()
+
+    def funordered(self, other: Bits) -> Form:
+        """See :meth:`Bits.funordered`."""
+        return self._flag()
+
+    def fadd(self, other: Bits, mode: Operand = 0) -> Form:
+        """See :meth:`Bits.fadd`."""
+        return self._like()
+
+    def fsub(self, other: Bits, mode: Operand = 0) -> Form:
+        """See :meth:`Bits.fsub`."""
+        return self._like()
+
+    def fmul(self, other: Bits, mode: Operand = 0) -> Form:
+        """See :meth:`Bits.fmul`."""
+        return self._like()
+
+    def fma(self, factor: Bits, addend: Bits, mode: Operand = 0) -> Form:
+        """See :meth:`Bits.fma`."""
+        return self._like()
+
+    def fround(self, how: str) -> Form:
+        """See :meth:`Bits.fround`."""
+        return self._like()
+
+    def f_to_s(self, bits: int) -> Form:
+        """See :meth:`Bits.f_to_s`."""
+        return Form(bits)
+
+    def f_to_u(self, bits: int) -> Form:
+        """See :meth:`Bits.f_to_u`."""
+        return Form(bits)
+
+    def s_to_f(self, lane: int = 32, mode: Operand = 0) -> Form:
+        """See :meth:`Bits.s_to_f`."""
+        return Form(lane)
+
+    def u_to_f(self, lane: int = 32, mode: Operand = 0) -> Form:
+        """See :meth:`Bits.u_to_f`."""
+        return Form(lane)
+
+    def f_resize(self, lane: int, mode: Operand = 0) -> Form:
+        """See :meth:`Bits.f_resize`."""
+        return Form(lane)
+
+
+def register(index: int) -> Form:
+    """Address register ``index`` at the start of an iteration."""
+    return Form(WORD, 1, Linear(MappingProxyType({index: 1})))
+
+
+def number(width: int, value: int) -> Form:
+    """A constant; only words are known."""
+    return Form(width, 1, Linear({}, value & _MASK) if width == WORD else None)

@@ -1,0 +1,214 @@
+"""Looks at a loop body before it is translated: which addresses does an iteration touch, how do they move?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from emu.cpu.machine import Cause, Machine, Operands
+from emu.cpu.plan import Plan
+from emu.cpu.state import STATES
+from emu.cpu.translator.affine import Form, Linear, number, register
+from emu.cpu.translator.discover import CodeBlock
+from emu.cpu.translator.machine import Choices
+from emu.cpu.translator.modes import MODE_STATES, Mode
+from emu.cpu.translator.policy import stepper_reason
+from emu.cpu.values import Bits, Operand
+
+
+class NotStraight(Exception):
+    """The body may end in another way than by falling through."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """One load or store of the body, in program order. ``address``: at the start of an iteration."""
+
+    is_store: bool
+    size: int
+    address: Linear
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a fast version of the loop needs to know.
+
+    ``steps``: how the address registers that accesses use move from one iteration to the next, as a
+    constant plus registers that do not change.
+    """
+
+    plans: tuple[Plan, ...]
+    accesses: tuple[Access, ...]
+    steps: Mapping[int, Linear]
+    pane: int
+    has_mac: bool
+
+
+def scout(block: CodeBlock, mode: Mode, choices: Choices) -> Body | None:
+    """The body of a loop that consists of one block; None when it has no fast version."""
+    machine = ScoutMachine(mode, choices)
+    try:
+        for plan in block.plans:
+            machine.run(plan)
+    except NotStraight:
+        return None
+    steps = _steps(machine)
+    if steps is None:
+        return None
+    return Body(
+        tuple(block.plans),
+        tuple(machine.accesses),
+        steps,
+        max(plan.pane for plan in block.plans),
+        any(".accx" in plan.insn.mnemonic for plan in block.plans),
+    )
+
+
+def _steps(machine: ScoutMachine) -> dict[int, Linear] | None:
+    """Steps of all registers in addresses; None when one of them moves in an unknown way."""
+    used = {index for access in machine.accesses for index in access.address.terms}
+    steps = {}
+    for index in used:
+        after = machine.registers[index].linear
+        step = None if after is None else after.plus(Linear({index: 1}), -1)
+        if step is None or any(_moves(machine, other) for other in step.terms):
+            return None
+        steps[index] = step
+    return steps
+
+
+def _moves(machine: ScoutMachine, index: int) -> bool:
+    after = machine.registers[index].linear
+    return after is None or after != register(index).linear
+
+
+class ScoutMachine(Machine):
+    """Executes one iteration on linear forms."""
+
+    def __init__(self, mode: Mode, choices: Choices) -> None:
+        self.track_fsr = choices.track_fsr
+        self.fused = choices.fused
+        self.watch = False
+        self.registers = [register(i) for i in range(16)]
+        self.accesses: list[Access] = []
+        self._mode = mode
+        self._readings = choices.readings
+        self._writes: list[tuple[int, Form]] = []
+        self.plan: Plan | None = None
+
+    def run(self, plan: Plan) -> None:
+        """One instruction."""
+        if plan.effect is None or stepper_reason(plan.insn.row) or plan.insn.row.flow or plan.is_entry:
+            raise NotStraight
+        if plan.coprocessor is not None and not self._mode.coprocessors >> plan.coprocessor & 1:
+            raise NotStraight
+        self.plan = plan
+        self._writes = []
+        self.pc, self.next_pc = number(32, plan.insn.pc), number(32, plan.next_pc)
+        plan.effect(self, ScoutOperands(self))
+        for index, value in self._writes:
+            self.registers[index] = value
+
+    def defer(self, index: int, value: Form) -> None:
+        """Write an address register after the instruction."""
+        self._writes.append((index, value))
+
+    def const(self, width: int, value: int) -> Form:
+        """See :meth:`Machine.const`."""
+        return number(width, value)
+
+    def read_state(self, name: str) -> Form:
+        """See :meth:`Machine.read_state`."""
+        return Form(STATES[name])
+
+    def write_state(self, name: str, value: Bits) -> None:
+        """See :meth:`Machine.write_state`."""
+        if name in MODE_STATES:
+            raise NotStraight
+
+    def load(self, bits: int, address: Bits) -> Form:
+        """See :meth:`Machine.load`."""
+        self._access(False, bits, address)
+        return Form(bits)
+
+    def store(self, bits: int, address: Bits, value: Bits) -> None:
+        """See :meth:`Machine.store`."""
+        self._access(True, bits, address)
+
+    def _access(self, is_store: bool, bits: int, address: Bits) -> None:
+        linear = cast(Form, address).linear
+        if linear is None:
+            raise NotStraight
+        self.accesses.append(Access(is_store, bits // 8, linear))
+
+    def raise_if(self, condition: Bits, cause: Cause, vaddr: Bits | None = None) -> None:
+        """See :meth:`Machine.raise_if`."""
+        raise NotStraight
+
+    def read_ar(self, window_base: Bits, index: int) -> Form:
+        """See :meth:`Machine.read_ar`."""
+        raise NotStraight
+
+    def write_ar(self, window_base: Bits, index: int, value: Bits) -> None:
+        """See :meth:`Machine.write_ar`."""
+        raise NotStraight
+
+    def branch(self, condition: Bits, target: Bits) -> None:
+        """See :meth:`Machine.branch`."""
+        raise NotStraight
+
+    def jump(self, target: Bits) -> None:
+        """See :meth:`Machine.jump`."""
+        raise NotStraight
+
+    def service(self, name: str, *values: Operand) -> Form:
+        """See :meth:`Machine.service`."""
+        raise NotStraight
+
+    def need_nearest_even(self) -> None:
+        """See :meth:`Machine.need_nearest_even`."""
+        if self._mode.rounding:
+            raise NotStraight
+
+    def reading(self, name: str) -> str:
+        """See :meth:`Machine.reading`."""
+        return self._readings[name]
+
+    def touch_contested(self, name: str, condition: Bits | None = None) -> None:
+        """Nothing to do."""
+
+    def note_misaligned(self, bits: int, address: Bits) -> None:
+        """Nothing to do."""
+
+    def note_saturation(self, exact: Bits, clamped: Bits) -> None:
+        """Nothing to do."""
+
+
+_WIDTHS = {"ar": 32, "qr": 128, "fr": 32, "br": 1, "mr": 32}
+
+
+class ScoutOperands(Operands):
+    """Operands of the scout's current instruction."""
+
+    def __init__(self, machine: ScoutMachine) -> None:
+        self._machine = machine
+        self._plan = cast(Plan, machine.plan)
+
+    def index(self, name: str) -> int:
+        """See :meth:`Operands.index`."""
+        return self._plan.insn.operands[name]
+
+    def read(self, name: str) -> Form:
+        """See :meth:`Operands.read`."""
+        place = self._plan.files.get(name)
+        if place is None:
+            return number(32, self._plan.insn.operands[name])
+        file, index, regs = place
+        return self._machine.registers[index] if file == "ar" else Form(_WIDTHS[file] * regs)
+
+    def write(self, name: str, value: Bits) -> None:
+        """See :meth:`Operands.write`."""
+        file, index, _ = self._plan.files[name]
+        if file == "ar":
+            self._machine.defer(index, cast(Form, value))

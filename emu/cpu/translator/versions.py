@@ -1,0 +1,253 @@
+"""Fast versions of hardware loops: everything is checked once, then the body runs on plain pointers.
+
+A loop whose body is one straight block with addresses that move by fixed steps gets a second version.
+Before it, once for many iterations: every address range lies in memory with one host offset, no address
+wraps, the budget and ACCX's window last, no register pane is occupied. The fast version runs all but the
+last iteration; whatever fails the checks, and the end of the loop, belongs to the ordinary version, where
+all exactness lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from emu.cpu.map import PAGE, PAGE_BITS
+from emu.cpu.translator.access import READ, WRITE, Place
+from emu.cpu.translator.affine import Linear
+from emu.cpu.translator.calls import engine_data
+from emu.cpu.translator.cells import BUDGET
+from emu.cpu.translator.discover import CodeBlock
+from emu.cpu.translator.emitter import RARELY, TABLE
+from emu.cpu.translator.frame import Frame, Node
+from emu.cpu.translator.scout import Access, Body
+from emu.cpu.translator.windows import SPAN, occupied
+from emu.cpu.value_ir import IrBits, scalar
+
+FEWEST = 6
+"""Iterations for which the checks pay."""
+MOST = 1 << 20
+"""Iterations in one go."""
+_COUNT, _END, _BEGIN = ("LCOUNT", 0), ("LEND", 0), ("LBEG", 0)
+
+
+@dataclass
+class Stream:
+    """Accesses through one moving address. ``first``: the address of the first one, at the start of an
+    iteration.
+    """
+
+    table: str
+    first: Linear
+    step: Linear
+    accesses: list[tuple[int, Access]] = field(default_factory=list)
+    """(distance from ``first``, access)"""
+
+    @property
+    def align(self) -> int:
+        """Largest alignment to which an address is forced."""
+        return max(access.address.align for _, access in self.accesses)
+
+    @property
+    def below(self) -> int:
+        """Bytes before the first address that may be touched."""
+        return -min(distance for distance, _ in self.accesses) + self.align - 1
+
+    @property
+    def above(self) -> int:
+        """Bytes behind the first address, its own included."""
+        return max(distance + access.size for distance, access in self.accesses)
+
+
+def streams_of(body: Body) -> dict[int, tuple[Stream, int]]:
+    """The stream of each access and its distance there, by the place of the access in the body."""
+    streams: list[Stream] = []
+    found = {}
+    for place, access in enumerate(body.accesses):
+        table = WRITE if access.is_store else READ
+        for stream in streams:
+            distance = _distance(stream.first, access.address)
+            if stream.table == table and distance is not None and abs(distance) < PAGE // 4:
+                break
+        else:
+            first = Linear(access.address.terms, access.address.constant)
+            stream, distance = Stream(table, first, _step_of(body, first)), 0
+            streams.append(stream)
+        assert distance is not None
+        stream.accesses.append((distance, access))
+        found[place] = (stream, distance)
+    return found
+
+
+def _distance(a: Linear, b: Linear) -> int | None:
+    if dict(a.terms) != dict(b.terms):
+        return None
+    return ((b.constant - a.constant + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+
+
+def _step_of(body: Body, address: Linear) -> Linear:
+    total = Linear()
+    for register, count in address.terms.items():
+        for _ in range(abs(count)):
+            moved = total.plus(body.steps[register], 1 if count > 0 else -1)
+            assert moved is not None
+            total = moved
+    return total
+
+
+class FastLoop:
+    """Writes head, checks and fast version of one loop; the ordinary version is the node ``checked``."""
+
+    def __init__(self, frame: Frame, block: CodeBlock, body: Body, head: Node, checked: Node) -> None:
+        self.frame = frame
+        self.em = frame.em
+        self.block = block
+        self.body = body
+        self.head = head
+        self.checked = checked
+        self._length = len(body.plans)
+        self._places: list[Place] = []
+        self._next: Iterator[Place] = iter(())
+
+    # --- what the translator's machine asks for -----------------------------------------------------------
+    def place(self) -> Place:
+        """Where the next access of the body goes."""
+        return next(self._next)
+
+    # --- checks -----------------------------------------------------------------------------------------
+    def open(self, has_windows: bool, margin: int) -> Node:
+        """Head and checks; gives the node of the fast body, entered, and ready for its instructions."""
+        frame, em = self.frame, self.em
+        frame.enter(self.head)
+        count = frame.read(_COUNT)
+        worth = frame.read(_END).eq(self.block.end) & frame.read(_BEGIN).eq(self.block.start)
+        worth = worth & ~count.ult(FEWEST)
+        if has_windows and self.body.pane > self.block.window_level:
+            worth = worth & ~occupied(frame, scalar(em, 32, self.body.pane), self.block.window_level)
+        self._or_checked(worth)
+        if self.body.has_mac and frame.accumulator is not None:
+            self._open_window()
+        times = self._times(count.zext(64), margin)
+        pointers = self._pointers(times)
+        return self._enter_body(times, pointers)
+
+    def _or_checked(self, condition: IrBits) -> None:
+        """Go on only if the condition holds."""
+        after = self.em.new_block("fits")
+        self.frame.link(self.checked)
+        self.em.fork(condition.name, after, self.checked.block)
+        self.em.enter(after)
+
+    def _open_window(self) -> None:
+        """ACCX's window must last for a few iterations, else a new one is opened."""
+        frame, em = self.frame, self.em
+        accumulator = frame.accumulator
+        assert accumulator is not None
+        renew, join = em.new_block("renew"), em.new_block("open")
+        needed = (FEWEST + 2) * self._length
+        fine = accumulator.stop().slt(frame.read(BUDGET) - needed)
+        em.fork(fine.name, join, renew)
+        em.enter(renew)
+        self._or_checked(accumulator.renew(frame.read(BUDGET)))
+        em.jump(join)
+        em.enter(join)
+
+    def _times(self, count: IrBits, margin: int) -> IrBits:
+        """Iterations of the fast version: no more than LCOUNT, the budget and ACCX's window allow."""
+        frame = self.frame
+        budget = frame.read(BUDGET)
+        room = budget - margin
+        if self.body.has_mac and frame.accumulator is not None:
+            room = room.smin(budget - frame.accumulator.stop() - 2 * self._length)
+        times = count.smin(room.sdiv(self._length)).smin(MOST)
+        self._or_checked(~times.slt(FEWEST))
+        return times
+
+    def _pointers(self, times: IrBits) -> list[tuple[str, IrBits, int]]:
+        """(host address, step, alignment) of each access, after the checks of its stream."""
+        made: dict[int, tuple[IrBits, IrBits, IrBits]] = {}
+        found = []
+        for place, (stream, distance) in sorted(streams_of(self.body).items()):
+            if id(stream) not in made:
+                made[id(stream)] = self._check(stream, times)
+            delta, first, step = made[id(stream)]
+            align = self.body.accesses[place].address.align
+            address = (first + distance) & -align
+            pointer = self.em.value(f"inttoptr i64 {(delta + address).name} to ptr")
+            found.append((pointer, step, align))
+        return found
+
+    def _check(self, stream: Stream, times: IrBits) -> tuple[IrBits, IrBits, IrBits]:
+        """Host offset, first guest address and step of a stream, if all of it is plain memory."""
+        first = self._word(stream.first).zext(64)
+        step = self._word(stream.step).sext(64)
+        if stream.align > 1 and step.known_alignment < stream.align:
+            self._or_checked((step & (stream.align - 1)).eq(0))
+        last = first + step * (times - 1)
+        low = first.smin(last) - stream.below
+        high = first.smax(last) + (stream.above - 1)
+        self._or_checked(~low.slt(0) & high.slt(1 << 32))
+        return self._offset(stream.table, low, high), first, step
+
+    def _offset(self, table: str, low: IrBits, high: IrBits) -> IrBits:
+        """The one host offset of all pages from ``low`` to ``high``."""
+        em = self.em
+        first, last = low.lshr(PAGE_BITS), high.lshr(PAGE_BITS)
+        delta = self._entry(table, first)
+        same = delta.eq(self._entry(table, last)) & delta.ne(0)
+        self._or_checked(same)
+        far, join = em.new_block("far"), em.new_block("near")
+        em.fork((high - low).ult(PAGE).name, join, far)
+        em.enter(far)
+        function = engine_data(self.frame, SPAN)
+        found = em.value(f"call i64 {function}(ptr %{table}, {first.typed}, {last.typed})")
+        self._or_checked(delta.eq(IrBits.of(em, 64, 1, found)))
+        em.jump(join)
+        em.enter(join)
+        return delta
+
+    def _entry(self, table: str, page: IrBits) -> IrBits:
+        at = self.em.value(f"getelementptr i64, ptr %{table}, i64 {page.name}")
+        return IrBits.of(self.em, 64, 1, self.em.value(f"load i64, ptr {at}{TABLE}"))
+
+    def _word(self, linear: Linear) -> IrBits:
+        """A linear form of registers, 32 bits."""
+        total = scalar(self.em, 32, linear.constant)
+        for register, count in linear.terms.items():
+            total = self.frame.read(("ar", register)) * count + total
+        return total
+
+    # --- the fast version -----------------------------------------------------------------------------------
+    def _enter_body(self, times: IrBits, pointers: list[tuple[str, IrBits, int]]) -> Node:
+        frame, em = self.frame, self.em
+        node = frame.new_node("fast")
+        self._counter = f"%i.{self.block.start:x}"
+        em.entry.lines.insert(0, f"{self._counter} = alloca i64")
+        em.line(f"store i64 0, ptr {self._counter}")
+        self._limit = times
+        frame.goto(node)
+        frame.enter(node)
+        if frame.accumulator is not None:
+            frame.accumulator.is_open = True
+        index = IrBits.of(em, 64, 1, em.value(f"load i64, ptr {self._counter}"))
+        self._index = index
+        self._places = []
+        for pointer, step, align in pointers:
+            moved = em.value(f"getelementptr i8, ptr {pointer}, i64 {(index * step).name}")
+            self._places.append(Place(moved, align))
+        self._next = iter(self._places)
+        return node
+
+    def close(self, node: Node) -> None:
+        """The end of the fast body: around, or back to the head for what is left."""
+        frame, em = self.frame, self.em
+        following = self._index + 1
+        em.line(f"store {following.typed}, ptr {self._counter}")
+        done = frame.new_node("done")
+        frame.link(node)
+        frame.link(done)
+        em.fork(following.ult(self._limit).name, node.block, done.block, RARELY)
+        frame.enter(done)
+        frame.write(_COUNT, frame.read(_COUNT) - self._limit.trunc(32))
+        frame.write(BUDGET, frame.read(BUDGET) - self._limit * self._length)
+        frame.goto(self.head)
