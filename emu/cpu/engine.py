@@ -15,6 +15,7 @@ from emu.cpu.hooks import Callback, GuestCall, Hook, Served
 from emu.cpu.interrupts import Interrupts
 from emu.cpu.loader import Placement, Span, build_memory, find_stack
 from emu.cpu.memory import Memory
+from emu.cpu.mmu import Mmu
 from emu.cpu.options import EngineOptions
 from emu.cpu.readings import choose
 from emu.cpu.shadow import INIT, READ, WRITE
@@ -73,7 +74,8 @@ class Engine:
     ``memory``: the guest's address space; ``state``: the processor; ``arena``: free guest memory (PSRAM) for
     buffers; ``stack``: the guest's stack; ``diagnostics``: what was noticed since it was last cleared;
     ``core``: 0, or 1 for the other core of the same memory (:meth:`add_core`); ``interrupts``: timers and
-    interrupt lines; ``unmodelled``: hardware that was used although nobody models it.
+    interrupt lines; ``unmodelled``: hardware that was used although nobody models it; ``mmu``: the table that
+    shows flash and PSRAM, when the options ask for it.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Engine:
         self.memory, placement = self._memory(beside)
         self.stack: Span = placement.stack
         self.arena: Span = placement.arena
+        self.mmu: Mmu | None = placement.mmu
         self.state = new_state()
         self.diagnostics = Diagnostics()
         self.readings = choose(self.options.readings)
@@ -105,7 +108,7 @@ class Engine:
         if beside is None:
             return build_memory(self.image, self.options)
         stack = find_stack(self.image, self.options.stack_bytes, beside.stack.start)
-        return beside.memory, Placement(stack, beside.arena)
+        return beside.memory, Placement(stack, beside.arena, beside.mmu)
 
     def add_core(self) -> Engine:
         """Core 1: a processor of its own, with its own stack, on this engine's memory.

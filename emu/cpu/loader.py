@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from emu.cpu.map import AREAS, MMU_BLOCK, PAGE, PSRAM_START, Area, area_of
 from emu.cpu.memory import Buffer, Memory
+from emu.cpu.mmu import DATA, ENTRIES, INSTRUCTIONS, Mmu
 from emu.cpu.options import EngineOptions
 from emu.image import Image, ImageError
 
@@ -27,28 +28,35 @@ class Span:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the engine put what the image does not bring: the stack, and PSRAM as an arena for buffers."""
+    """Where the engine put what the image does not bring: the stack, and PSRAM as an arena for buffers.
+
+    ``mmu``: what shows flash and PSRAM in the cache windows, when the options ask for it.
+    """
 
     stack: Span
     arena: Span
+    mmu: Mmu | None = None
 
 
 def build_memory(image: Image, options: EngineOptions) -> tuple[Memory, Placement]:
     """Memory of the chip with the image in it. Raises ImageError when no room is left for a stack."""
     memory = Memory(options.guard_pages)
     buffers: dict[str, Buffer] = {}
+    mmu = _map_by_mmu(memory, image, options) if options.mmu else None
     for area in AREAS:
         if area.windowed:
-            _map_window(memory, area, image)
+            if mmu is None or area.start not in (INSTRUCTIONS, DATA):
+                _map_window(memory, area, image)
         else:
             backing = buffers.get(area.alias_of)
             region = memory.add_ram(area.name, area.start, area.size, area.perms, backing, area.alias_offset)
             if region.buffer is not None:
                 buffers[area.name] = region.buffer
-    memory.add_ram("PSRAM", PSRAM_START, options.psram_bytes)
+    if mmu is None:
+        memory.add_ram("PSRAM", PSRAM_START, options.psram_bytes)
     load_segments(memory, image)
     arena = Span(PSRAM_START, options.psram_bytes)
-    return memory, Placement(find_stack(image, options.stack_bytes), arena)
+    return memory, Placement(find_stack(image, options.stack_bytes), arena, mmu)
 
 
 def load_segments(memory: Memory, image: Image) -> None:
@@ -66,15 +74,44 @@ def load_segments(memory: Memory, image: Image) -> None:
 
 def _map_window(memory: Memory, area: Area, image: Image) -> None:
     """Map the 64 KiB blocks of a cache window that the image fills, adjacent ones as one region."""
-    blocks: set[int] = set()
-    for segment in image.segments:
-        if area.start <= segment.address < area.end:
-            blocks.update(range(segment.address // MMU_BLOCK, -(-segment.end // MMU_BLOCK)))
+    blocks = _blocks(image, area.start, area.end)
     for start in sorted(block for block in blocks if block - 1 not in blocks):
         end = start
         while end in blocks:
             end += 1
         memory.add_ram(area.name, start * MMU_BLOCK, (end - start) * MMU_BLOCK, area.perms)
+
+
+def _blocks(image: Image, start: int, end: int) -> set[int]:
+    """Numbers of the 64 KiB blocks of an address range that the image fills."""
+    blocks: set[int] = set()
+    for segment in image.segments:
+        if start <= segment.address < end:
+            blocks.update(range(segment.address // MMU_BLOCK, -(-segment.end // MMU_BLOCK)))
+    return blocks
+
+
+def _map_by_mmu(memory: Memory, image: Image, options: EngineOptions) -> Mmu:
+    """Flash pages for what the image fills of the cache windows, PSRAM pages at PSRAM_START."""
+    size = ENTRIES * MMU_BLOCK
+    blocks = [
+        (window, block - window // MMU_BLOCK)
+        for window in (DATA, INSTRUCTIONS)
+        for block in sorted(_blocks(image, window, window + size))
+    ]
+    entries = [entry for _, entry in blocks]
+    if len(set(entries)) != len(entries):
+        raise ImageError(
+            f"{image.name}: flash code and flash data lie in the same 64 KiB block of the cache windows, "
+            "which share one MMU table"
+        )
+    flash = memory.new_buffer(max(len(blocks), 1) * MMU_BLOCK)
+    mmu = Mmu(memory, flash, memory.new_buffer(-(-options.psram_bytes // MMU_BLOCK) * MMU_BLOCK))
+    for page, entry in enumerate(entries):
+        mmu.set_entry(entry, page)
+    mmu.map(PSRAM_START, 0, options.psram_bytes // MMU_BLOCK, is_psram=True)
+    mmu.attach()
+    return mmu
 
 
 def find_stack(image: Image, size: int, below: int | None = None) -> Span:

@@ -36,8 +36,9 @@ class EngineOptions:
     of 4096. ``track_fsr``: compute FSR's sticky flags; None: when the image contains a read of FSR.
     ``services``: effects that belong to a board, by the name that the semantics use. ``unmodelled``: what a
     use of hardware that nobody models does (emu.cpu.unmodelled). ``guard_pages``: guest memory lies between
-    host pages that cannot be touched. ``diagnostics``: what is noticed (emu.cpu.diagnostics); None: what the
-    tier notices at no cost. Anything but None or NONE runs on the stepper; with BOUNDS or MEMORY the
+    host pages that cannot be touched. ``mmu``: flash and PSRAM are shown by the entries of the cache's MMU,
+    which software can change (emu.cpu.mmu). ``diagnostics``: what is noticed (emu.cpu.diagnostics); None:
+    what the tier notices at no cost. Anything but None or NONE runs on the stepper; with BOUNDS or MEMORY the
     permission map is on, and what it would refuse is noted and takes place. ``check``: all diagnostics.
     """
 
@@ -56,6 +57,7 @@ class EngineOptions:
     services: Mapping[str, Service] = field(default_factory=dict)
     unmodelled: Choice = "stop"
     guard_pages: bool = False
+    mmu: bool = False
     diagnostics: Check | None = None
     check: bool = False
 

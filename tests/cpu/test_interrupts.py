@@ -1,4 +1,4 @@
-"""Timers and interrupts: where exactly they are taken, on both tiers; priorities, waiting, lines of devices."""
+"""Timers and interrupts: where they are taken, on both tiers; priorities, waiting, lines of devices."""
 
 from __future__ import annotations
 
