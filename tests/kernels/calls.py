@@ -143,6 +143,8 @@ def scalar(parameter: Scalar, dims: Dims, rng: np.random.Generator, fault: Fault
         return dims[parameter.value]
     if parameter.value is not None:
         return parameter.value(dims)
+    if parameter.dtype == "float32" and parameter.values[0] not in "[(":
+        return floats(parameter.values, 1, rng)[0]
     if parameter.dtype == "float32":
         low, high = map(float, parameter.values.strip("([])").split(","))
         return np.float32(high - rng.random() * (high - low))
