@@ -1,7 +1,7 @@
-"""firmware/ compiled for this machine: kernels and models, without the chip's compiler and without an emulator.
+"""firmware/ compiled for this machine: kernels and models, without the chip's compiler or an emulator.
 
-A second path to the same arithmetic. Plain C twins stand in for vector code (host_vectors.c); the memory functions,
-which would replace the C library's, and the table of kernels are left out.
+A second path to the same arithmetic. Plain C twins stand in for vector code (host_vectors.c); the memory
+functions, which would replace the C library's, and the table of kernels are left out.
 """
 
 from __future__ import annotations
