@@ -16,6 +16,7 @@ from emu.cpu.state import ExitReason, address_of
 from emu.cpu.translator.blocks import BLOCKS
 from emu.cpu.translator.discover import Reader, discover
 from emu.cpu.translator.dispatch import _FUNCTION, choices_of
+from emu.cpu.translator.leave import REASON
 from emu.cpu.translator.library import library
 from emu.cpu.translator.lookup import JumpTable
 from emu.cpu.translator.modes import Mode
@@ -126,9 +127,9 @@ class Campaign:
         state.jump_cache = self.table.address
         state.engine_data = ctypes.addressof(self.helpers)
         total = state.instructions + state.budget
-        reason = function(address_of(state), 5)
+        reason = function(address_of(state), 5) & REASON
         while reason in _DONE and pc == state.PC and state.budget > 0:
-            reason = function(address_of(state), 5)
+            reason = function(address_of(state), 5) & REASON
         state.instructions = total - state.budget
         trap = None
         if reason in (ExitReason.STEP, ExitReason.JUMP):

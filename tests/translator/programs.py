@@ -203,7 +203,9 @@ class Writer:
         for _ in range(rng.randint(1, 6)):
             if rng.random() < 0.3:
                 register = rng.choice((2, 3))
-                self.program.emit("addi", t=register, s=register, imm=rng.choice((-16, -4, -1, 1, 2, 4, 16, 32)))
+                self.program.emit(
+                    "addi", t=register, s=register, imm=rng.choice((-16, -4, -1, 1, 2, 4, 16, 32))
+                )
             else:
                 self.calm(("pie", "pie", "base", "density", "fp", "mac16", "mul"))
         self.program.place(end)

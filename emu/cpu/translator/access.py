@@ -25,7 +25,8 @@ class Site(Protocol):
     """Where code is written: a unit's Frame, or a helper."""
 
     em: Emitter
-    exact_pc: int
+    exact_pc: str
+    """Address of the current instruction, an i32 by LLVM name."""
     checks: Checks
 
     def exit_unless(self, condition: str, pc: str, reason: int) -> None:
@@ -87,7 +88,7 @@ def find(site: Site, table: str, size: int, address: IrBits) -> Place:
         offset = em.value(f"and i32 {address.name}, {PAGE - 1}")
         fits = em.value(f"icmp ule i32 {offset}, {PAGE - size}")
         good = em.value(f"and i1 {good}, {fits}")
-    site.exit_unless(good, str(site.exact_pc), ExitReason.STEP)
+    site.exit_unless(good, site.exact_pc, ExitReason.STEP)
     wide = em.value(f"zext i32 {address.name} to i64")
     pointer = _pointer(em, delta, wide)
     align = min(address.known_alignment, size)
@@ -96,15 +97,32 @@ def find(site: Site, table: str, size: int, address: IrBits) -> Place:
     return _permitted(site, table, size, index, wide, Place(pointer, align))
 
 
+def find_range(site: Site, table: str, low: IrBits, high: IrBits, reason: int) -> str:
+    """Host offset of the guest bytes ``low .. high``, at most a page apart; left unless they have one."""
+    em = site.em
+    first = _entry(em, table, low.lshr(PAGE_BITS).zext(64).name)
+    last = _entry(em, table, high.lshr(PAGE_BITS).zext(64).name)
+    mapped = em.value(f"icmp ne i64 {first}, 0")
+    same = em.value(f"icmp eq i64 {first}, {last}")
+    site.exit_unless(em.value(f"and i1 {mapped}, {same}"), site.exact_pc, reason)
+    return first
+
+
+def place_at(site: Site, delta: str, address: IrBits, size: int) -> Place:
+    """A place in a range that was found."""
+    pointer = _pointer(site.em, delta, address.zext(64).name)
+    return Place(pointer, min(address.known_alignment, size))
+
+
 def _permitted(site: Site, table: str, size: int, index: str, wide: str, place: Place) -> Place:
     em, kind = site.em, f"i{8 * size}"
     delta = _entry(em, SHADOW_PAGES, index)
-    site.exit_unless(em.value(f"icmp ne i64 {delta}, 0"), str(site.exact_pc), ExitReason.STEP)
+    site.exit_unless(em.value(f"icmp ne i64 {delta}, 0"), site.exact_pc, ExitReason.STEP)
     shadow = _pointer(em, delta, wide)
     permissions = em.value(f"load {kind}, ptr {shadow}, align 1{SHADOW}")
     need = _each_byte(site.checks.needed(table == WRITE), 8 * size)
     have = em.value(f"and {kind} {permissions}, {need}")
-    site.exit_unless(em.value(f"icmp eq {kind} {have}, {need}"), str(site.exact_pc), ExitReason.STEP)
+    site.exit_unless(em.value(f"icmp eq {kind} {have}, {need}"), site.exact_pc, ExitReason.STEP)
     if table == READ:
         return place
     return Place(place.pointer, place.align, shadow, permissions)

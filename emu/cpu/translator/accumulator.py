@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from emu.cpu.state import OFFSETS, ExitReason
+from emu.cpu.state import OFFSETS
 from emu.cpu.translator.emitter import RARELY, STATE
+from emu.cpu.translator.leave import Leave
 from emu.cpu.value_ir import IrBits, scalar
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ class Accumulator:
         em.fork(fine.name, join, renew, RARELY)
         em.enter(renew)
         small = self.renew(budget)
-        frame.exit_unless(small.name, str(frame.exact_pc), ExitReason.JUMP)
+        frame.exit_unless(small.name, frame.exact_pc, Leave.EXACT)
         em.jump(join)
         em.enter(join)
 

@@ -56,7 +56,7 @@ class Helper:
 
     def __init__(self, name: str, checks: Checks | None = None) -> None:
         self.em = Emitter(f"i32 @{name}(ptr noalias nonnull %s, i32 %n) nounwind")
-        self.exact_pc = 0
+        self.exact_pc = "0"
         self.checks = checks or Checks()
         if checks is not None:
             access.open_tables(self.em, checks)

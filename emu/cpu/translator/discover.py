@@ -43,16 +43,24 @@ class CodeBlock:
 
 @dataclass
 class Code:
-    """The code of a unit. ``loop_ends``: LBEG and LEND of every hardware loop that may end in it."""
+    """The code of a unit. ``loop_ends``: LBEG and LEND of every hardware loop that may end in it.
+
+    ``careful``: instructions whose accesses are checked for themselves (see groups.py).
+    """
 
     entry: int
     blocks: dict[int, CodeBlock]
     loop_ends: frozenset[LoopEnd]
+    careful: frozenset[int] = frozenset()
 
     @property
     def plans(self) -> list[Plan]:
         """All instructions in order of their addresses."""
         return [plan for start in sorted(self.blocks) for plan in self.blocks[start].plans]
+
+    def covers(self, pc: int) -> bool:
+        """True when the instruction at ``pc`` belongs to the unit."""
+        return any(block.start <= pc < block.end for block in self.blocks.values())
 
     def ranges(self) -> list[tuple[int, bytes]]:
         """The bytes that were read, as maximal runs of (address, bytes)."""

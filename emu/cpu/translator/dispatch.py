@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from emu.cpu.cache import default_folder
@@ -11,6 +12,7 @@ from emu.cpu.state import ExitReason, address_of
 from emu.cpu.translator.blocks import BLOCKS
 from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.discover import LIMIT, Code, LoopEnd, Reader, discover
+from emu.cpu.translator.leave import REASON, Leave
 from emu.cpu.translator.library import library, unit_key
 from emu.cpu.translator.lookup import JumpTable
 from emu.cpu.translator.machine import Choices
@@ -53,6 +55,8 @@ class Translator:
         self._tables: dict[Mode, JumpTable] = {}
         self._mode: Mode | None = None
         self._hints: dict[int, frozenset[LoopEnd]] = {}
+        self._careful: set[int] = set()
+        self._units: dict[int, Code] = {}
         self._pages: dict[int, set[int]] = {}
         self.unit_limit = LIMIT
         """Instructions of a unit at most: 1 makes translated code comparable after every instruction."""
@@ -74,12 +78,13 @@ class Translator:
         state, stepper, end = self.state, self.stepper, self.return_address
         state.engine_data = ctypes.addressof(self._helpers)
         while end != state.PC:
-            reason = self._run_units()
+            left = self._run_units()
+            reason = left & REASON
             if reason == ExitReason.RETURN:
                 break
             if reason == ExitReason.BUDGET:
                 return stepper.run()
-            if reason == ExitReason.JUMP and self._learn_loop():
+            if reason == ExitReason.JUMP and self._learn(left):
                 continue
             if state.budget <= 0:
                 return ExitReason.BUDGET
@@ -107,17 +112,28 @@ class Translator:
         self._mode = mode
         self.state.jump_cache = table.address
 
-    def _learn_loop(self) -> bool:
-        """A hardware loop that the unit at PC does not know may end in it: make it again with that loop."""
+    def _learn(self, left: int) -> bool:
+        """Remember why a unit was left; False when nothing new was learnt: then the stepper has to help."""
         state = self.state
+        if left == Leave.EXACT:
+            return Mode.of(state) != self._mode
+        if left == Leave.CAREFUL:
+            is_new = state.PC not in self._careful
+            self._careful.add(state.PC)
+            self._drop(lambda unit: unit.covers(state.PC))
+            return is_new
         known = self._hints.get(state.PC, frozenset())
         loop = (state.LBEG, state.LEND)
-        if loop in known:
-            return False
         self._hints[state.PC] = known | {loop}
-        for table in self._tables.values():
-            table.remove(state.PC)
-        return True
+        self._drop(lambda unit: unit.entry == state.PC)
+        return loop not in known
+
+    def _drop(self, test: Callable[[Code], bool]) -> None:
+        """Forget the units that pass the test."""
+        for entry in [entry for entry, code in self._units.items() if test(code)]:
+            del self._units[entry]
+            for table in self._tables.values():
+                table.remove(entry)
 
     # --- making units ------------------------------------------------------------
     def _resolve(self, state_address: int, depth: int) -> int:
@@ -144,9 +160,11 @@ class Translator:
         code = discover(self._reader, pc, self._hints.get(pc, frozenset()), mode.has_loops, self.unit_limit)
         if code is None:
             return None
+        code.careful = frozenset(at for at in self._careful if code.covers(at))
         key = unit_key(code, mode, self.choices)
         function = self._library.unit(key, SYMBOL, lambda: translate(code, mode, self.choices, BLOCKS))
         self._tables[mode].set(pc, function)
+        self._units[pc] = code
         self._watch(code)
         return function
 
@@ -160,9 +178,8 @@ class Translator:
         """Bytes on a page with translated code are about to change."""
         for page in range(address >> PAGE_BITS, ((address + size - 1) >> PAGE_BITS) + 1):
             for alias in self.memory.aliases(page):
-                for entry in self._pages.pop(alias, ()):
-                    for table in self._tables.values():
-                        table.remove(entry)
+                changed = self._pages.pop(alias, set())
+                self._drop(lambda unit, gone=changed: unit.entry in gone)  # type: ignore[misc]
                 self.memory.unwatch_code(alias)
 
 

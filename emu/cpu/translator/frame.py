@@ -18,6 +18,7 @@ from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.emitter import RARELY, STATE, Block, Emitter
 from emu.cpu.value_ir import IrBits
 
+_SPARE_STORES = 4
 _ACCX: Key = ("ACCX", 0)
 
 
@@ -84,7 +85,9 @@ class Frame:
         """Instructions executed since the budget cell was written."""
         self.block_length = 0
         """Instructions of the current block of code."""
-        self.exact_pc = 0
+        self.exact_pc = "0"
+        self.access_number = 0
+        """Accesses of the current instruction so far."""
 
     # --- nodes ------------------------------------------------------------
     def new_node(self, hint: str) -> Node:
@@ -281,7 +284,7 @@ class Frame:
         self.em.enter(after)
 
     def _exit(self, pc: str, reason: int, point: Point | None) -> Exit:
-        made = Exit(point or self.point(), self.em.current.label, pc, str(reason), self.pending)
+        made = Exit(point or self.point(), self.em.current.label, pc, str(int(reason)), self.pending)
         self._exits.append(made)
         return made
 
@@ -295,15 +298,21 @@ class Frame:
     def finish(self) -> None:
         """Solve the analysis, write the exits and the allocas."""
         self._settle_dirty()
-        groups: dict[frozenset[Key], list[Exit]] = {}
-        for made in self._exits:
-            groups.setdefault(made.point.dirty(), []).append(made)
-        for dirty, exits in groups.items():
+        for dirty, exits in self._exit_groups().items():
             self._write_exit(dirty, exits)
         allocas = [f"{cell.name} = alloca {cell.type}" for cell in self.cells.values()]
         if self.accumulator is not None:
             allocas += self.accumulator.allocas()
         self.em.entry.lines[:0] = allocas + [f"%quad{i} = alloca ptr" for i in range(4)]
+
+    def _exit_groups(self) -> dict[frozenset[Key], list[Exit]]:
+        """Exits that share their stores. Storing a few clean cells too costs less than more code."""
+        groups: dict[frozenset[Key], list[Exit]] = {}
+        for made in sorted(self._exits, key=lambda made: -len(made.point.dirty())):
+            dirty = made.point.dirty()
+            larger = (kept for kept in groups if dirty <= kept and len(kept) - len(dirty) <= _SPARE_STORES)
+            groups.setdefault(next(larger, dirty), []).append(made)
+        return groups
 
     def _settle_dirty(self) -> None:
         waiting = list(self._nodes)

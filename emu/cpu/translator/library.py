@@ -38,7 +38,7 @@ def _origin() -> str:
 def unit_key(code: Code, mode: Mode, choices: Choices) -> str:
     """Names the native code of a unit: equal keys, equal code."""
     digest = hashlib.sha256(f"unit {_origin()} {mode} {choices.text()}".encode())
-    digest.update(f"{code.entry} {sorted(code.loop_ends)}".encode())
+    digest.update(f"{code.entry} {sorted(code.loop_ends)} {sorted(code.careful)}".encode())
     for start, data in code.ranges():
         digest.update(f" {start} {len(data)} ".encode() + data)
     return digest.hexdigest()

@@ -60,10 +60,10 @@ class Effects:
 
 
 class Places(Protocol):
-    """Knows where the accesses of a fast loop go."""
+    """Knows accesses that need no check of their own."""
 
-    def place(self) -> access.Place:
-        """The next one."""
+    def place(self, is_store: bool, size: int, address: IrBits) -> access.Place | None:
+        """Where the next access of the instruction goes; None when it has to be checked."""
 
 
 class IrMachine(Machine):
@@ -82,14 +82,15 @@ class IrMachine(Machine):
         self.mode = mode
         self.effects = Effects()
         self.plan: Plan | None = None
-        self.fast: Places | None = None
-        """Set while the fast version of a loop is written."""
+        self.places: Places | None = None
+        """Knows accesses that need no check of their own."""
         self._constants = mode.values()
 
     def begin(self, plan: Plan) -> None:
         """Start an instruction."""
         self.plan = plan
-        self.frame.exact_pc = plan.insn.pc
+        self.frame.exact_pc = str(plan.insn.pc)
+        self.frame.access_number = 0
         self.effects = Effects()
         self.pc = self.const(32, plan.insn.pc)
         self.next_pc = self.const(32, plan.next_pc)
@@ -115,19 +116,23 @@ class IrMachine(Machine):
 
     def load(self, bits: int, address: Bits) -> IrBits:
         """See :meth:`Machine.load`."""
-        if self.fast is not None:
-            return access.get(self.frame, self.fast.place(), bits)
+        if self.places is not None:
+            place = self.places.place(False, bits // 8, cast(IrBits, address))
+            if place is not None:
+                return access.get(self.frame, place, bits)
         return access.load(self.frame, bits, cast(IrBits, address))
 
     def store(self, bits: int, address: Bits, value: Bits) -> None:
         """See :meth:`Machine.store`."""
         if value.width != bits:
             raise ValueError(f"{value.width} bits stored as {bits}")
-        if self.fast is not None:
-            access.put(self.frame, self.fast.place(), cast(IrBits, value))
-        else:
-            access.store(self.frame, bits, cast(IrBits, address), cast(IrBits, value))
         self.effects.has_stored = True
+        if self.places is not None:
+            place = self.places.place(True, bits // 8, cast(IrBits, address))
+            if place is not None:
+                access.put(self.frame, place, cast(IrBits, value))
+                return
+        access.store(self.frame, bits, cast(IrBits, address), cast(IrBits, value))
 
     def read_ar(self, window_base: Bits, index: int) -> IrBits:
         """See :meth:`Machine.read_ar`."""
@@ -155,7 +160,7 @@ class IrMachine(Machine):
         if test.value == 1:
             raise LeaveToStepper
         if test.value is None:
-            self.frame.exit_unless((~test).name, str(self.frame.exact_pc), ExitReason.STEP)
+            self.frame.exit_unless((~test).name, self.frame.exact_pc, ExitReason.STEP)
 
     def service(self, name: str, *values: Operand) -> IrBits:
         """See :meth:`Machine.service`: all of them belong to the stepper."""

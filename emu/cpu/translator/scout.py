@@ -70,6 +70,8 @@ def _steps(machine: ScoutMachine) -> dict[int, Linear] | None:
     used = {index for access in machine.accesses for index in access.address.terms}
     steps = {}
     for index in used:
+        if index >= _FRESH:
+            return None
         after = machine.registers[index].linear
         step = None if after is None else after.plus(Linear({index: 1}), -1)
         if step is None or any(_moves(machine, other) for other in step.terms):
@@ -79,12 +81,20 @@ def _steps(machine: ScoutMachine) -> dict[int, Linear] | None:
 
 
 def _moves(machine: ScoutMachine, index: int) -> bool:
+    if index >= _FRESH:
+        return True
     after = machine.registers[index].linear
     return after is None or after != register(index).linear
 
 
+_FRESH = 16
+"""Names of values that are not known at the start: numbers from here on."""
+
+
 class ScoutMachine(Machine):
-    """Executes one iteration on linear forms."""
+    """Executes straight code on linear forms. What is not linear gets a name of its own in its register."""
+
+    stops_at_exceptions = True
 
     def __init__(self, mode: Mode, choices: Choices) -> None:
         self.track_fsr = choices.track_fsr
@@ -95,6 +105,7 @@ class ScoutMachine(Machine):
         self._mode = mode
         self._readings = choices.readings
         self._writes: list[tuple[int, Form]] = []
+        self._names = _FRESH
         self.plan: Plan | None = None
 
     def run(self, plan: Plan) -> None:
@@ -108,7 +119,13 @@ class ScoutMachine(Machine):
         self.pc, self.next_pc = number(32, plan.insn.pc), number(32, plan.next_pc)
         plan.effect(self, ScoutOperands(self))
         for index, value in self._writes:
-            self.registers[index] = value
+            self.registers[index] = self._named(value)
+
+    def _named(self, value: Form) -> Form:
+        if value.linear is not None and value.linear.align == 1:
+            return value
+        self._names += 1
+        return register(self._names)
 
     def defer(self, index: int, value: Form) -> None:
         """Write an address register after the instruction."""
@@ -139,12 +156,14 @@ class ScoutMachine(Machine):
     def _access(self, is_store: bool, bits: int, address: Bits) -> None:
         linear = cast(Form, address).linear
         if linear is None:
-            raise NotStraight
+            self._names += 1
+            linear = Linear({self._names: 1})
         self.accesses.append(Access(is_store, bits // 8, linear))
 
     def raise_if(self, condition: Bits, cause: Cause, vaddr: Bits | None = None) -> None:
         """See :meth:`Machine.raise_if`."""
-        raise NotStraight
+        if self.stops_at_exceptions:
+            raise NotStraight
 
     def read_ar(self, window_base: Bits, index: int) -> Form:
         """See :meth:`Machine.read_ar`."""

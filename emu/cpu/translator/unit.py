@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from emu.cpu.plan import Plan
 from emu.cpu.state import OFFSETS, ExitReason
 from emu.cpu.translator import access, calls
 from emu.cpu.translator.accumulator import lazy_kind
@@ -17,7 +18,10 @@ from emu.cpu.translator.cells import BUDGET, qacc_lane_of
 from emu.cpu.translator.discover import Code, CodeBlock
 from emu.cpu.translator.emitter import METADATA, RARELY, STATE, Emitter
 from emu.cpu.translator.frame import Frame, Node
-from emu.cpu.translator.machine import Choices, IrMachine, IrOperands, LeaveToStepper, apply_write
+from emu.cpu.translator.grouped import GroupedPlaces
+from emu.cpu.translator.groups import find_groups
+from emu.cpu.translator.leave import Leave
+from emu.cpu.translator.machine import Choices, IrMachine, IrOperands, LeaveToStepper, Places, apply_write
 from emu.cpu.translator.modes import Mode
 from emu.cpu.translator.native import module_header
 from emu.cpu.translator.policy import stepper_reason
@@ -28,6 +32,8 @@ from emu.cpu.value_ir import IrBits
 
 SYMBOL = "unit"
 _RETURNS = frozenset({"ret", "ret.n", "retw", "retw.n"})
+_WINDOWED = frozenset({"retw", "retw.n"})
+_RETURN_PC = "%return.pc"
 
 
 def translate(code: Code, mode: Mode, choices: Choices, blocks: Mapping[str, Callable[..., Any]]) -> str:
@@ -65,6 +71,8 @@ class UnitTranslator:
         self.checked: dict[int, Node] = {}
         """Ordinary versions of the loops that have a fast one."""
         self.bodies = self._bodies()
+        self.return_node: Node | None = None
+        self.return_plan: Plan | None = None
         self.level = 0
         self.margin = len(code.plans)
 
@@ -77,6 +85,7 @@ class UnitTranslator:
             self._block(self.code.blocks[start])
         for start, body in sorted(self.bodies.items()):
             self._fast_loop(self.code.blocks[start], body)
+        self._returns()
         self.frame.finish()
         return self.em.text()
 
@@ -104,7 +113,7 @@ class UnitTranslator:
         for known in sorted({known for _, known in self.code.loop_ends}):
             inside = inside & end.ne(known)
         stranger = inside & frame.read(("LCOUNT", 0)).ne(0)
-        frame.exit_unless((~stranger).name, str(pc), ExitReason.JUMP)
+        frame.exit_unless((~stranger).name, str(pc), Leave.LOOP)
 
     def _check_budget(self, pc: int) -> None:
         """Leave while there is still enough for the longest way to the next check."""
@@ -128,14 +137,41 @@ class UnitTranslator:
         frame, machine = self.frame, self.machine
         loop = FastLoop(frame, block, body, self.nodes[block.start], self.checked[block.start])
         node = loop.open(self.mode.has_windows, self.margin)
-        machine.fast = loop
+        machine.places = loop
         for plan in body.plans:
             assert plan.effect is not None
             machine.begin(plan)
             plan.effect(machine, self.operands)
             self._write()
-        machine.fast = None
+        machine.places = None
         loop.close(node)
+
+    # --- returns: one for all, they are long -------------------------------------------------------------
+    def _return_later(self, plan: Plan) -> None:
+        """Go to the unit's one windowed return."""
+        if self.return_node is None:
+            self.return_node = self.frame.new_node("return")
+            self.return_plan = plan
+            self.em.entry.lines.insert(0, f"{_RETURN_PC} = alloca i32")
+        self.frame.settle_budget()
+        self.em.line(f"store i32 {plan.insn.pc}, ptr {_RETURN_PC}")
+        self.frame.goto(self.return_node)
+
+    def _returns(self) -> None:
+        """``retw``; nothing in it depends on its address but the exits."""
+        if self.return_node is None or self.return_plan is None:
+            return
+        self.frame.enter(self.return_node)
+        self.machine.begin(self.return_plan)
+        self.frame.exact_pc = self.em.value(f"load i32, ptr {_RETURN_PC}")
+        if self.mode.has_windows and self.choices.has_helpers:
+            refill(self.frame)
+        try:
+            assert self.return_plan.effect is not None
+            self.return_plan.effect(self.machine, self.operands)
+            self._after()
+        except LeaveToStepper:
+            self._leave()
 
     # --- blocks ------------------------------------------------------------
     def _block(self, block: CodeBlock) -> None:
@@ -144,6 +180,7 @@ class UnitTranslator:
         self.frame.block_length = len(block.plans)
         if block.is_loop_head:
             self._check_budget(block.start)
+        self.machine.places = self._grouped(block)
         for plan in block.plans:
             self.machine.begin(plan)
             try:
@@ -154,28 +191,35 @@ class UnitTranslator:
         if not self.em.current.is_closed:
             self._go(block.end)
 
+    def _grouped(self, block: CodeBlock) -> Places | None:
+        if self.choices.checks.bounds:
+            return None
+        members = find_groups(block, self.mode, self.choices, self.code.careful)
+        return GroupedPlaces(self.frame, members) if members else None
+
     def _leave(self) -> None:
         if self.machine.effects.has_stored:
             raise AssertionError("left to the stepper after a store")
-        self.frame.exit_here(str(self.frame.exact_pc), ExitReason.STEP)
+        self.frame.exit_here(self.frame.exact_pc, ExitReason.STEP)
 
     def _instruction(self) -> None:
         plan = self.machine.plan
         assert plan is not None
         if plan.effect is None or stepper_reason(plan.insn.row):
             raise LeaveToStepper
+        if plan.insn.mnemonic in _WINDOWED:
+            self._return_later(plan)
+            return
         self._before(plan)
         plan.effect(self.machine, self.operands)
         self._after()
 
-    def _before(self, plan: Any) -> None:
-        """Checks that belong to the engine: occupied panes, coprocessors, the caller's frame."""
+    def _before(self, plan: Plan) -> None:
+        """Checks that belong to the engine: occupied panes, coprocessors."""
         if self.mode.has_windows:
             self.level = check_panes(self.frame, plan, self.level, self.choices.has_helpers)
         if plan.coprocessor is not None and not self.mode.coprocessors >> plan.coprocessor & 1:
             raise LeaveToStepper
-        if plan.insn.mnemonic in ("retw", "retw.n") and self.mode.has_windows and self.choices.has_helpers:
-            refill(self.frame)
 
     def _after(self) -> None:
         """Writes, then control."""

@@ -49,9 +49,15 @@ class Stream:
         return max(access.address.align for _, access in self.accesses)
 
     @property
+    def is_even(self) -> bool:
+        """All addresses are forced alike and keep their distances."""
+        align = self.align
+        return all(d % align == 0 and access.address.align == align for d, access in self.accesses)
+
+    @property
     def below(self) -> int:
         """Bytes before the first address that may be touched."""
-        return -min(distance for distance, _ in self.accesses) + self.align - 1
+        return -min(distance for distance, _ in self.accesses) + (0 if self.is_even else self.align - 1)
 
     @property
     def above(self) -> int:
@@ -110,7 +116,7 @@ class FastLoop:
         self._next: Iterator[Place] = iter(())
 
     # --- what the translator's machine asks for -----------------------------------------------------------
-    def place(self) -> Place:
+    def place(self, is_store: bool, size: int, address: IrBits) -> Place:
         """Where the next access of the body goes."""
         return next(self._next)
 
@@ -179,7 +185,8 @@ class FastLoop:
 
     def _check(self, stream: Stream, times: IrBits) -> tuple[IrBits, IrBits, IrBits]:
         """Host offset, first guest address and step of a stream, if all of it is plain memory."""
-        first = self._word(stream.first).zext(64)
+        word = self._word(stream.first)
+        first = ((word & -stream.align) if stream.is_even else word).zext(64)
         step = self._word(stream.step).sext(64)
         if stream.align > 1 and step.known_alignment < stream.align:
             self._or_checked((step & (stream.align - 1)).eq(0))

@@ -45,7 +45,7 @@ def check_panes(frame: Frame, plan: Plan, level: int, has_helpers: bool) -> int:
     if has_helpers:
         _on(frame, is_taken, SPILL, highest)
     else:
-        frame.exit_unless((~is_taken).name, str(frame.exact_pc), ExitReason.STEP)
+        frame.exit_unless((~is_taken).name, frame.exact_pc, ExitReason.STEP)
     return max(level, plan.pane)
 
 
@@ -71,7 +71,7 @@ def _on(frame: Frame, condition: IrBits, helper: int, argument: IrBits) -> None:
     frame.late_store()
     function = engine_data(frame, helper)
     result = em.value(f"call i32 {function}(ptr %s, {argument.typed})")
-    frame.exit_unless(em.value(f"icmp eq i32 {result}, 0"), str(frame.exact_pc), ExitReason.STEP)
+    frame.exit_unless(em.value(f"icmp eq i32 {result}, 0"), frame.exact_pc, ExitReason.STEP)
     frame.late_load(_is_changed, forget=False)
     em.jump(join)
     em.enter(join)
