@@ -181,13 +181,26 @@ def attention_q8(
     [rows][out_stride]. Returns 0, 1, 2, 3, or 4 with bad[0] = query; out of the queries before it is
     complete.
     """
-    status = _check(
-        q, q_stride, rows, k, k_stride, tokens, dh, vt, vt_stride, out_stride, scratch
-    )
+    status = _check(q, q_stride, rows, k, k_stride, tokens, dh, vt, vt_stride, out_stride, scratch)
     if status != OK:
         return status
     return _attend(
-        q, q_stride, sq, rows, k, k_stride, sk, tokens, dh, inv_sqrt_dh, vt, vt_stride, sv, out, out_stride, bad
+        q,
+        q_stride,
+        sq,
+        rows,
+        k,
+        k_stride,
+        sk,
+        tokens,
+        dh,
+        inv_sqrt_dh,
+        vt,
+        vt_stride,
+        sv,
+        out,
+        out_stride,
+        bad,
     )
 
 
@@ -259,7 +272,11 @@ def attention_s8(
     if misaligned(scratch):
         return MISALIGNED
     padded = np.int32((tokens + 15) & ~15)
-    qq, kq, vt = np.zeros(tokens * dh, np.int8), np.zeros(tokens * dh, np.int8), np.zeros(dh * padded, np.int8)
+    qq, kq, vt = (
+        np.zeros(tokens * dh, np.int8),
+        np.zeros(tokens * dh, np.int8),
+        np.zeros(dh * padded, np.int8),
+    )
     sq, sk, sv = np.zeros(tokens, np.float32), np.zeros(tokens, np.float32), np.zeros(dh, np.float32)
     status = quantize_row_s8(q, stride, qq, dh, sq, tokens, dh, bad)
     if status == OK:

@@ -62,9 +62,7 @@ def pool_rows(x: F32Array, x_stride: np.int32, rows: np.int32, cols: np.int32, y
     faults=(Fault("negative outs", 1, {"outs": -1}), Fault("negative columns", 1, {"cols": -1})),
 )
 @jit
-def linear_f32(
-    x: F32Array, w: F32Array, b: F32Array, outs: np.int32, cols: np.int32, y: F32Array
-) -> int:
+def linear_f32(x: F32Array, w: F32Array, b: F32Array, outs: np.int32, cols: np.int32, y: F32Array) -> int:
     """y[o] = b[o] + (sum of w[o][c] * x[c], ascending from +0) in float32 (section 10). Returns 0, or 1."""
     if outs < 0 or cols < 0:
         return _BAD_ARGUMENT

@@ -53,7 +53,9 @@ def scalar(name: str, dtype: str = "int32") -> Scalar:
     return Scalar(name, dtype, name)
 
 
-def floats(name: str, rows: str, stride: str, width: str, role: Any = "in", values: str = "moderate") -> Tensor:
+def floats(
+    name: str, rows: str, stride: str, width: str, role: Any = "in", values: str = "moderate"
+) -> Tensor:
     """float32 rows with gaps between them."""
     return Tensor(name, "float32", (extent(rows, stride, width),), role=role, values=values)
 

@@ -38,7 +38,12 @@ def multiply_array(a: F32Array, b: F32Array, y: F32Array, n: np.int32) -> None:
 
 
 @kernel(
-    "scale_array", _X_INOUT, N_SCALAR, Scalar("factor", "float32", values="any"), dims=(N,), source="numerics 10"
+    "scale_array",
+    _X_INOUT,
+    N_SCALAR,
+    Scalar("factor", "float32", values="any"),
+    dims=(N,),
+    source="numerics 10",
 )
 @jit
 def scale_array(x: F32Array, n: np.int32, factor: np.float32) -> None:
@@ -115,9 +120,7 @@ def modulate(
     source="numerics 10",
 )
 @jit
-def affine(
-    y: F32Array, y_stride: np.int32, w: F32Array, b: F32Array, rows: np.int32, cols: np.int32
-) -> None:
+def affine(y: F32Array, y_stride: np.int32, w: F32Array, b: F32Array, rows: np.int32, cols: np.int32) -> None:
     """y = y * w[c] + b[c] over float32 rows, in place (section 10)."""
     for r in range(rows):
         for c in range(cols):

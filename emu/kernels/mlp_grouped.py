@@ -57,7 +57,9 @@ _FAULTS = (
     Fault("w1_stride below cols", 1, {"w1_stride": 0}),
     Fault("w2_stride below hidden", 1, {"w2_stride": 0}),
     Fault("y_stride below outs", 1, {"y_stride": lambda d: d["outs"] - 1}),
-    Fault("too many columns", 2, {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE, "w1_stride": TOO_MANY_STRIDE}),
+    Fault(
+        "too many columns", 2, {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE, "w1_stride": TOO_MANY_STRIDE}
+    ),
     Fault("w1 misaligned", 3, misalign=("w1",)),
     Fault("w2 misaligned", 3, misalign=("w2",)),
     Fault("scratch misaligned", 3, misalign=("scratch",)),
@@ -162,7 +164,11 @@ def mlp_grouped(
         return status
     for r in range(rows):
         y[r * y_stride : r * y_stride + outs] = b2[:outs]
-    h, hq, sh = np.zeros(rows * group, np.float32), np.zeros(rows * group, np.int8), np.zeros(rows, np.float32)
+    h, hq, sh = (
+        np.zeros(rows * group, np.float32),
+        np.zeros(rows * group, np.int8),
+        np.zeros(rows, np.float32),
+    )
     stride = (cols + 15) & ~15
     for first in range(0, hidden, group):
         for r in range(rows):

@@ -80,7 +80,7 @@ def rmsnorm(
     rows: np.int32,
     cols: np.int32,
 ) -> int:
-    """y = (x / sqrt(mean square + 1e-6)) * w over float32 rows (section 10). Returns 0, or 1 for bad sizes."""
+    """y = (x / sqrt(mean square + 1e-6)) * w over float32 rows (section 10). Returns 0, or 1."""
     if _refused(x_stride, y_stride, rows, cols):
         return _BAD_ARGUMENT
     over = ONE / np.float32(cols)

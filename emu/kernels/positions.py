@@ -85,7 +85,13 @@ def time_embedding(t: np.float32, f: F32Array, y: F32Array, half: np.int32) -> N
     scalar("heads"),
     scalar("dh"),
     scalar("position"),
-    Tensor("f", "float32", (lambda d: d["dh"] // 2,), values="table", fill=table_fill(lambda: table("rope_frequency"))),
+    Tensor(
+        "f",
+        "float32",
+        (lambda d: d["dh"] // 2,),
+        values="table",
+        fill=table_fill(lambda: table("rope_frequency")),
+    ),
     dims=(
         Dim("heads", 0, 5, special=(1, 4)),
         Dim("dh", 0, 32, multiple=2, special=(2, 32)),

@@ -1,5 +1,5 @@
 """The three example models: text to image, ternary transformer, small language model (docs/models.md).
 
-``modelfile``: the container of weights. ``t2i``, ``ternary``, ``tinylm``: tensors, tokenizer, mirror and float
-reference of each. Importing this package loads nothing else.
+``modelfile``: the container of weights. ``blocks``: layers for the host. ``t2i``, ``ternary``, ``tinylm``:
+tensors, tokenizer, mirror and float reference of each. Importing this package loads nothing else.
 """

@@ -23,7 +23,7 @@ _DIGESTS: Final = {
 
 
 def stage_digest(values: AnyArray) -> int:
-    """The 64-bit digest of a stage: float32, int8, uint8 or int32, any shape (docs/numerics.md section 11)."""
+    """The 64-bit digest of a stage of float32, int8, uint8 or int32 (docs/numerics.md section 11)."""
     function, kind = _DIGESTS[values.dtype.name]
     total = np.zeros(1, np.uint64)
     flat = np.ascontiguousarray(values).reshape(-1)

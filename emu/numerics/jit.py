@@ -56,12 +56,13 @@ def _forget_damage(cache: Any) -> None:
 
 
 def _stamp(module: str) -> tuple[str, ...]:
-    """What else compiled code of a module depends on: sources, and for the models the chosen matrix product."""
-    if not module.startswith("emu.models"):
+    """What else compiled code of a module depends on: sources; for models the chosen matrix product too."""
+    if not module.startswith("emu.models."):
         return (sources_digest(),)
     from emu.numerics.gemm.variant import chosen
 
-    return sources_digest("numerics", "kernels", "models"), chosen()
+    rooms = ("numerics", "kernels", "models/blocks", "/".join(module.split(".")[1:3]))
+    return sources_digest(*rooms), chosen()
 
 
 @functools.cache

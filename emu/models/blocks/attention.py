@@ -76,9 +76,7 @@ def exp_not_positive(x: np.float32) -> np.float32:
 
 
 @jit
-def attention_head(
-    qkv: F32Array, tokens: int, d: int, head: int, room: AttentionRoom, out: F32Array
-) -> int:
+def attention_head(qkv: F32Array, tokens: int, d: int, head: int, room: AttentionRoom, out: F32Array) -> int:
     """Columns of one head of ``out`` [tokens][d] from qkv [tokens][3 d], heads of 32."""
     dh = len(room.row)
     first = head * dh

@@ -68,13 +68,19 @@ def mlp(
 
 @jit
 def _hidden(
-    xq: Quantized, rows: int, fc1: Linear, g: int, gelu: tuple[F32Array, F32Array], room: MlpRoom, acc: S32Array
+    xq: Quantized,
+    rows: int,
+    fc1: Linear,
+    g: int,
+    gelu: tuple[F32Array, F32Array],
+    room: MlpRoom,
+    acc: S32Array,
 ) -> int:
     group = room.hidden.shape[1]
     blocks = group // LANES
     multiply(
-        xq.q.reshape(-1), 0, xq.q.shape[1], rows, fc1.w, g * blocks * fc1.stride, fc1.stride, blocks, fc1.steps,
-        xq.start, 0, acc, 0, group,
+        xq.q.reshape(-1), 0, xq.q.shape[1], rows, fc1.w, g * blocks * fc1.stride, fc1.stride, blocks,
+        fc1.steps, xq.start, 0, acc, 0, group,
     )  # fmt: skip
     sw, b = fc1.scale[g * group : (g + 1) * group], fc1.bias[g * group : (g + 1) * group]
     for r in range(rows):
@@ -91,8 +97,8 @@ def _add_group(rows: int, fc2: Linear, g: int, room: MlpRoom, acc: S32Array, y: 
     width = fc2.blocks * LANES
     hq = room.hq
     multiply(
-        hq.q.reshape(-1), 0, hq.q.shape[1], rows, fc2.w, g * steps * BLOCK_STEP, fc2.stride, fc2.blocks, steps,
-        hq.start, 0, acc, 0, width,
+        hq.q.reshape(-1), 0, hq.q.shape[1], rows, fc2.w, g * steps * BLOCK_STEP, fc2.stride, fc2.blocks,
+        steps, hq.start, 0, acc, 0, width,
     )  # fmt: skip
     for r in range(rows):
         sh = hq.scale[r]

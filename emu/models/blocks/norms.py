@@ -1,4 +1,4 @@
-"""Norms over rows. A sum has one accumulator; eight rows go side by side so that it need not be waited for."""
+"""Norms over rows. A sum has one accumulator; eight rows go side by side so that nobody waits for it."""
 
 from __future__ import annotations
 

@@ -80,7 +80,9 @@ def _check_lengths(header: Header, size: int) -> None:
         what = f"header and index of {header.count} tensors have {index} bytes, not {header.header_len}"
         _refuse(Reason.HEADER_LENGTH, what)
     if header.file_len < index:
-        _refuse(Reason.FILE_LENGTH, f"the file length {header.file_len} does not even hold the index ({index})")
+        _refuse(
+            Reason.FILE_LENGTH, f"the file length {header.file_len} does not even hold the index ({index})"
+        )
     if size < header.file_len:
         _refuse(Reason.TRUNCATED, f"cut off: {size} of {header.file_len} bytes are there")
     if size > header.file_len:

@@ -35,9 +35,7 @@ class ModelFile:
     ``data``: all bytes, read-only; ``source``: what to call it in messages.
     """
 
-    def __init__(
-        self, data: bytes | mmap.mmap, source: str = "model", expected: Kind | None = None
-    ) -> None:
+    def __init__(self, data: bytes | mmap.mmap, source: str = "model", expected: Kind | None = None) -> None:
         """Check everything. Raises ModelFileError with the first thing that is wrong.
 
         ``expected``: the only kind that will do, None for any.
@@ -96,7 +94,10 @@ _ROWS = frozenset((DType.I8, DType.INT4, DType.TERNARY))
 
 
 def open_model(path: Path, expected: Kind | None = None) -> ModelFile:
-    """Map and check the file at ``path``; ``expected``: the only kind that will do. Raises ModelFileError, or OSError when it cannot be read."""
+    """Map and check the file at ``path``; ``expected``: the only kind that will do.
+
+    Raises ModelFileError, or OSError when it cannot be read.
+    """
     with path.open("rb") as file:
         size = file.seek(0, 2)
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""

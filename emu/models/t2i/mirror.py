@@ -165,9 +165,7 @@ class T2iMirror:
     def _both(self, z: F32Array, temb: F32Array, ctext: F32Array, keep: bool) -> list[tuple[int, int]]:
         def branch(b: int) -> tuple[int, int]:
             kept = self._kept[b] if keep else _NOTHING
-            return run_branch(
-                z, temb, ctext[b], self.weights.denoiser, self._branches[b], self._places, kept
-            )
+            return run_branch(z, temb, ctext[b], self.weights.denoiser, self._branches[b], self._places, kept)
 
         if self._pool is None:
             return [branch(b) for b in range(len(BRANCHES))]
@@ -189,9 +187,7 @@ class T2iMirror:
         for k, conv in enumerate(s.CONVS[:-1]):
             y = np.empty((conv.side, conv.side, conv.outputs), np.int8)
             other, s_other = (before, scales[k - 1]) if conv.residual else (_NO_PICTURE, ZERO)
-            conv_s8(
-                x, w[k], conv.up, conv.relu, scales[k], scales[k + 1], other, s_other, self._conv, y
-            )
+            conv_s8(x, w[k], conv.up, conv.relu, scales[k], scales[k + 1], other, s_other, self._conv, y)
             _tell(tap, f"dec.conv{k}", y)
             before, x = x, y
         picture = np.empty((s.PICTURE, s.PICTURE, 3), np.float32)

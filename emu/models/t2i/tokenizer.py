@@ -18,7 +18,8 @@ LETTERS: Final = 5
 _LOWER: Final = {
     **{c: c + 32 for c in range(ord("A"), ord("Z") + 1)},
     **{c: c + 32 for c in range(0x410, 0x430)},
-    **{0x401: 0x435, 0x451: 0x435},
+    0x401: 0x435,
+    0x451: 0x435,
 }
 _KEPT: Final = frozenset(map(chr, (*range(ord("a"), ord("z") + 1), *range(0x430, 0x450))))
 

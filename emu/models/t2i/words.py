@@ -1,4 +1,4 @@
-"""The 45 words that a picture is asked for with: first five letters, lower case, е for ё.
+"""The 45 words that a picture is asked for with: first five letters, lower case, no yo.
 
 They cover what people write about a face in Russian: who it is, age, build, mood, colour and shape of the
 hair, beard and moustache, what is worn, and the prepositions between them. Their order is their token id, so
@@ -15,7 +15,7 @@ from emu.models.t2i.sizes import WORD_BYTES, WORDS
 from emu.numerics.types import U8Array
 
 VOCABULARY: Final = (
-    *("с", "со", "в", "без"),
+    *("с", "со", "в", "без"),  # noqa: RUF001
     *("женщи", "девуш", "бабуш", "мужчи", "парен", "дедуш"),
     *("молод", "пожил", "стары", "полны"),
     *("улыба", "улыбк", "серье", "откры", "ртом"),

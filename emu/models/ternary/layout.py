@@ -30,4 +30,8 @@ def ternary_layout(outputs: int) -> Layout:
     )
     for i in range(LAYERS):
         layout += _layer(i)
-    return (*layout, TensorSpec("head.w", DType.F32, (outputs, D), "linear"), vector("head.b", outputs, "small"))
+    return (
+        *layout,
+        TensorSpec("head.w", DType.F32, (outputs, D), "linear"),
+        vector("head.b", outputs, "small"),
+    )

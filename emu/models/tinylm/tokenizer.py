@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,7 +17,7 @@ class Tokenizer:
     def __init__(self, start: S32Array, text: U8Array) -> None:
         """``start`` int32 [4097], ``text`` uint8 [n]: the tensors tok.start and tok.bytes."""
         data, ends = text.tobytes(), start.tolist()
-        self.strings = [data[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+        self.strings = [data[a:b] for a, b in pairwise(ends)]
         self._ids: dict[bytes, int] = {}
         for i, string in enumerate(self.strings):
             self._ids.setdefault(string, i)

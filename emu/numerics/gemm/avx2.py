@@ -36,9 +36,7 @@ class Avx2Step(Step):
         quarters = [b.gep(pointer, [ir.Constant(I32, 16 * q)]) for q in range(_QUARTERS)]
         return [b.zext(load(b, p, ir.VectorType(I8, 16)), _WORDS) for p in quarters]
 
-    def add(
-        self, b: ir.IRBuilder, sums: list[ir.Value], w: list[ir.Value], x: ir.Value
-    ) -> list[ir.Value]:
+    def add(self, b: ir.IRBuilder, sums: list[ir.Value], w: list[ir.Value], x: ir.Value) -> list[ir.Value]:
         """Four multiplications of pairs."""
         products = [call(b, "llvm.x86.avx2.pmadd.wd", _PAIRS, [quarter, x]) for quarter in w]
         return [b.add(total, product) for total, product in zip(sums, products, strict=True)]
@@ -79,5 +77,18 @@ def multiply_avx2(
 ) -> None:
     """See :func:`emu.numerics.gemm.multiply.multiply`."""
     _product(
-        x, x_first, x_stride, rows, w, w_first, w_stride, blocks, steps, init, init_first, acc, acc_first, acc_stride
+        x,
+        x_first,
+        x_stride,
+        rows,
+        w,
+        w_first,
+        w_stride,
+        blocks,
+        steps,
+        init,
+        init_first,
+        acc,
+        acc_first,
+        acc_stride,
     )

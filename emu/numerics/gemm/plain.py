@@ -1,4 +1,4 @@
-"""The matrix product in plain loops: for processors without the instructions, and as the judge of the others."""
+"""The matrix product in plain loops: for processors without the instructions, and to judge the others."""
 
 from __future__ import annotations
 

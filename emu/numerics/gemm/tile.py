@@ -1,7 +1,7 @@
 """A tile of a matrix product as LLVM code: accumulators in registers over a loop of columns.
 
-A variant says how one step of four columns is added; everything else is the same. Loops, tiles and all are one
-intrinsic, so that no function of another file hides behind a closure and compiled code can be cached.
+A variant says how one step of four columns is added; everything else is the same. Loops, tiles and all are
+one intrinsic, so that no function of another file hides behind a closure and compiled code can be cached.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ class Step(ABC):
         """The 64 weights at ``pointer``, ready to be multiplied."""
 
     @abstractmethod
-    def add(
-        self, b: ir.IRBuilder, sums: list[ir.Value], w: list[ir.Value], x: ir.Value
-    ) -> list[ir.Value]:
+    def add(self, b: ir.IRBuilder, sums: list[ir.Value], w: list[ir.Value], x: ir.Value) -> list[ir.Value]:
         """The accumulators after one step."""
 
     @abstractmethod
@@ -67,7 +65,7 @@ def make_product(step: Step, most_rows: int, most_blocks: int) -> Callable[..., 
     """
 
     @intrinsic  # type: ignore[misc]
-    def product(typing, x, xf, xs, rows, w, wf, ws, blocks, steps, init, nf, acc, af, az):  # type: ignore[no-untyped-def]
+    def product(typing, x, xf, xs, rows, w, wf, ws, blocks, steps, init, nf, acc, af, az):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         del typing
         signature = types.void(x, xf, xs, rows, w, wf, ws, blocks, steps, init, nf, acc, af, az)
 
@@ -79,7 +77,9 @@ def make_product(step: Step, most_rows: int, most_blocks: int) -> Callable[..., 
             operands = _Operands(
                 pointer(0), arguments[2], pointer(4), arguments[6], pointer(9), pointer(11), arguments[13]
             )
-            _emit_product(b, step, (most_rows, most_blocks), operands, arguments[3], arguments[7], arguments[8])
+            _emit_product(
+                b, step, (most_rows, most_blocks), operands, arguments[3], arguments[7], arguments[8]
+            )
             return context.get_dummy_value()
 
         return signature, codegen
@@ -144,9 +144,7 @@ def _pieces(b: ir.IRBuilder, limit: ir.Value, most: int) -> Iterator[tuple[ir.Va
         b.position_at_end(after)
 
 
-def _emit_tile(
-    b: ir.IRBuilder, step: Step, rows: int, blocks: int, o: _Operands, steps: ir.Value
-) -> None:
+def _emit_tile(b: ir.IRBuilder, step: Step, rows: int, blocks: int, o: _Operands, steps: ir.Value) -> None:
     def at(base: ir.Value, k: int, stride: ir.Value) -> ir.Value:
         return b.gep(base, [b.mul(stride, ir.Constant(I64, k))])
 

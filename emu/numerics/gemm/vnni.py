@@ -27,9 +27,7 @@ class VnniStep(Step):
         """64 bytes as they stand."""
         return [load(b, pointer, _SUMS)]
 
-    def add(
-        self, b: ir.IRBuilder, sums: list[ir.Value], w: list[ir.Value], x: ir.Value
-    ) -> list[ir.Value]:
+    def add(self, b: ir.IRBuilder, sums: list[ir.Value], w: list[ir.Value], x: ir.Value) -> list[ir.Value]:
         """One instruction."""
         return [call(b, "llvm.x86.avx512.vpdpbusd.512", _SUMS, [sums[0], w[0], x])]
 
@@ -67,5 +65,18 @@ def multiply_vnni(
 ) -> None:
     """See :func:`emu.numerics.gemm.multiply.multiply`."""
     _product(
-        x, x_first, x_stride, rows, w, w_first, w_stride, blocks, steps, init, init_first, acc, acc_first, acc_stride
+        x,
+        x_first,
+        x_stride,
+        rows,
+        w,
+        w_first,
+        w_stride,
+        blocks,
+        steps,
+        init,
+        init_first,
+        acc,
+        acc_first,
+        acc_stride,
     )
