@@ -89,7 +89,7 @@ class Engine:
         self.stack: Span = placement.stack
         self.arena: Span = placement.arena
         self.mmu: Mmu | None = placement.mmu
-        self.state = new_state()
+        self.state = new_state(self.options.guard_pages)
         self.diagnostics = Diagnostics()
         self.readings = choose(self.options.readings)
         self.traps = TrapMaker(self.state, self.memory, self.locate, RETURN_ADDRESS)

@@ -2,8 +2,8 @@
 
 Both windows (instructions from 0x42000000, data from 0x3C000000) use the same table: entry n is the 64 KiB at
 n * 64 KiB of either. An entry holds a page number in bits 13..0, bit 14 when it maps nothing, and bit 15 when
-the page is one of PSRAM instead of flash (chip reference manual, "System and Memory"; ESP-IDF's definitions of
-external memory for the chip). Flash pages are read-only; PSRAM pages can be written through the data window.
+the page is one of PSRAM instead of flash (chip reference manual, "System and Memory"; the chip's external
+memory definitions in ESP-IDF). Flash pages are read-only; PSRAM can be written through the data window.
 """
 
 from __future__ import annotations

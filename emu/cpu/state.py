@@ -175,11 +175,23 @@ OFFSETS: Mapping[str, int] = MappingProxyType(
 """Byte offset of each field."""
 
 
-def new_state() -> CpuState:
-    """A zeroed state at a 64-byte aligned address, which it keeps for life."""
+def new_state(is_guarded: bool = False) -> CpuState:
+    """A zeroed state at a 64-byte aligned address, which it keeps for life.
+
+    ``is_guarded``: the host memory behind it, and pages before it, cannot be touched.
+    """
+    if is_guarded:
+        return _guarded_state()
     buffer = bytearray(SIZE + 64)
     start = -ctypes.addressof(ctypes.c_char.from_buffer(buffer)) % 64
     return CpuState.from_buffer(buffer, start)
+
+
+def _guarded_state() -> CpuState:
+    from emu.cpu.memory import GUARD, Buffer
+
+    room = -(-SIZE // GUARD) * GUARD
+    return CpuState.from_buffer(Buffer(room, is_guarded=True).view, (room - SIZE) & ~63)
 
 
 def address_of(state: CpuState) -> int:
