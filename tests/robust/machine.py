@@ -1,4 +1,4 @@
-"""Random bytes and instructions as code, in random states, on an engine between pages that cannot be touched."""
+"""Random bytes and instructions as code, in random states, on an engine between protected pages."""
 
 from __future__ import annotations
 

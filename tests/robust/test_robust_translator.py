@@ -1,7 +1,7 @@
 """Random bytes as code on translated code: the process lives, and both tiers agree.
 
-Every chunk runs in a process of its own, with guest memory and the processor's state between pages that cannot
-be touched: an access outside of them ends that process and is reported with the seed of the program.
+Every chunk runs in a process of its own, with guest memory and the processor's state between pages that
+cannot be touched: an access outside of them ends that process and is reported with the seed of the program.
 """
 
 from __future__ import annotations
