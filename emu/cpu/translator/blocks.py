@@ -6,10 +6,18 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from emu.cpu.translator.accumulator import SIGNED, UNSIGNED, Products, products_of
 from emu.cpu.translator.machine import IrMachine
+from emu.cpu.translator.sums import SIGNED, UNSIGNED
 from emu.cpu.value_ir import IrBits
 from emu.isa.semantics import pie_blocks
+
+
+class PendingDot(IrBits):
+    """A dot product of bytes on its way to the pending sums of ACCX; ``factors`` are the two registers."""
+
+    __slots__ = ("factors",)
+
+    factors: tuple[IrBits, IrBits]
 
 
 def _dot(kind: str, ordinary: Callable[..., Any]) -> Callable[..., Any]:
@@ -17,15 +25,18 @@ def _dot(kind: str, ordinary: Callable[..., Any]) -> Callable[..., Any]:
         accumulator = m.frame.accumulator
         if accumulator is None or accumulator.kind != kind:
             return ordinary(m, x, y)  # type: ignore[no-any-return]
-        return products_of(x, y, kind)
+        pending = PendingDot(m.em, 64, 1, {})
+        pending.factors = (x, y)
+        return pending
 
     return dot
 
 
 def _mac_accx(m: IrMachine, total: IrBits, signed: bool) -> None:
     accumulator = m.frame.accumulator
-    if accumulator is not None and isinstance(total, Products):
-        m.effects.actions.append(lambda: accumulator.add(total))
+    if accumulator is not None and isinstance(total, PendingDot):
+        x, y = total.factors
+        m.effects.actions.append(lambda: accumulator.add(x, y))
     else:
         _original(pie_blocks.mac_accx)(m, total, signed)
 

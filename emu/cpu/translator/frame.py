@@ -111,8 +111,14 @@ class Frame:
         self.em.jump(node.block)
 
     def link(self, node: Node) -> None:
-        """Note that control may go from here to ``node``."""
+        """Note that control may go from here to ``node``; comes before the branch itself."""
+        self.settle()
         self.node.successors.append(node)
+
+    def settle(self) -> None:
+        """Cells are complete: the accumulator has nothing waiting."""
+        if self.accumulator is not None:
+            self.accumulator.settle()
 
     def point(self) -> Point:
         """This place."""
@@ -195,6 +201,7 @@ class Frame:
 
     def late_store(self) -> None:
         """Store every cell that may be dirty here."""
+        self.settle()
         point = self.point()
         self.em.line(Late(lambda: self._stores(point.dirty())))
 
@@ -273,11 +280,13 @@ class Frame:
     # --- leaving the unit ------------------------------------------------------------
     def exit_here(self, pc: str, reason: int, point: Point | None = None) -> None:
         """End the current block by leaving the unit; ``pc``: an i32 by LLVM name."""
+        self.settle()
         made = self._exit(pc, reason, point)
         self.em.close(Late(lambda: f"br label %{made.label}"))
 
     def exit_unless(self, condition: str, pc: str, reason: int) -> None:
         """Leave the unit unless the i1 holds; translation goes on where it does."""
+        self.settle()
         made = self._exit(pc, reason, None)
         after = self.em.new_block("ok")
         self.em.close(Late(lambda: f"br i1 {condition}, label %{after.label}, label %{made.label}{RARELY}"))

@@ -138,7 +138,7 @@ class UnitTranslator:
         loop = FastLoop(frame, block, body, self.nodes[block.start], self.checked[block.start])
         node = loop.open(self.mode.has_windows, self.margin)
         machine.places = loop
-        for plan in body.plans:
+        for plan in body.plans * loop.copies:
             assert plan.effect is not None
             machine.begin(plan)
             plan.effect(machine, self.operands)

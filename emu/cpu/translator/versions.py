@@ -85,6 +85,14 @@ def streams_of(body: Body) -> dict[int, tuple[Stream, int]]:
     return found
 
 
+def _copies(body: Body) -> int:
+    """A power of two, at most FEWEST, that gives the pending sums of ACCX work side by side."""
+    macs = sum(".accx" in plan.insn.mnemonic and "vmulas" in plan.insn.mnemonic for plan in body.plans)
+    if not macs:
+        return 1
+    return next((n for n in (4, 2) if n * macs <= 8 and n * len(body.plans) <= 32), 1)
+
+
 def _distance(a: Linear, b: Linear) -> int | None:
     if dict(a.terms) != dict(b.terms):
         return None
@@ -112,6 +120,8 @@ class FastLoop:
         self.head = head
         self.checked = checked
         self._length = len(body.plans)
+        self.copies = _copies(body) if frame.accumulator is not None else 1
+        """Times that the body is written down in one go around."""
         self._places: list[Place] = []
         self._next: Iterator[Place] = iter(())
 
@@ -167,20 +177,24 @@ class FastLoop:
             room = room.smin(budget - frame.accumulator.stop() - 2 * self._length)
         times = count.smin(room.sdiv(self._length)).smin(MOST)
         self._or_checked(~times.slt(FEWEST))
-        return times
+        return times & -self.copies
 
     def _pointers(self, times: IrBits) -> list[tuple[str, IrBits, int]]:
         """(host address, step, alignment) of each access, after the checks of its stream."""
-        made: dict[int, tuple[IrBits, IrBits, IrBits]] = {}
+        em, made = self.em, dict[int, tuple[IrBits, str, IrBits]]()
         found = []
         for place, (stream, distance) in sorted(streams_of(self.body).items()):
             if id(stream) not in made:
-                made[id(stream)] = self._check(stream, times)
-            delta, first, step = made[id(stream)]
+                delta, first, step = self._check(stream, times)
+                start = em.value(f"inttoptr i64 {(delta + first).name} to ptr")
+                made[id(stream)] = (first, start, step)
+            first, start, step = made[id(stream)]
             align = self.body.accesses[place].address.align
-            address = (first + distance) & -align
-            pointer = self.em.value(f"inttoptr i64 {(delta + address).name} to ptr")
-            found.append((pointer, step, align))
+            offset: IrBits | int = distance
+            if align > 1 and not stream.is_even:
+                offset = ((first + distance) & -align) - first
+            shown = offset if isinstance(offset, int) else offset.name
+            found.append((em.value(f"getelementptr i8, ptr {start}, i64 {shown}"), step, align))
         return found
 
     def _check(self, stream: Stream, times: IrBits) -> tuple[IrBits, IrBits, IrBits]:
@@ -239,16 +253,19 @@ class FastLoop:
         index = IrBits.of(em, 64, 1, em.value(f"load i64, ptr {self._counter}"))
         self._index = index
         self._places = []
-        for pointer, step, align in pointers:
-            moved = em.value(f"getelementptr i8, ptr {pointer}, i64 {(index * step).name}")
-            self._places.append(Place(moved, align))
+        for copy in range(self.copies):
+            for pointer, step, align in pointers:
+                moved = em.value(f"getelementptr i8, ptr {pointer}, i64 {(index * step).name}")
+                if copy:
+                    moved = em.value(f"getelementptr i8, ptr {moved}, i64 {(step * copy).name}")
+                self._places.append(Place(moved, align))
         self._next = iter(self._places)
         return node
 
     def close(self, node: Node) -> None:
         """The end of the fast body: around, or back to the head for what is left."""
         frame, em = self.frame, self.em
-        following = self._index + 1
+        following = self._index + self.copies
         em.line(f"store {following.typed}, ptr {self._counter}")
         done = frame.new_node("done")
         frame.link(node)
