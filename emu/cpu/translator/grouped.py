@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from emu.cpu.translator import access
+from emu.cpu.translator.affine import Linear
 from emu.cpu.translator.frame import Frame
 from emu.cpu.translator.groups import Group, Place
 from emu.cpu.translator.leave import Leave
-from emu.cpu.value_ir import IrBits
+from emu.cpu.value_ir import IrBits, scalar
+
+
+def word_of(frame: Frame, linear: Linear) -> IrBits:
+    """A sum of address registers as they are now, 32 bits."""
+    total = scalar(frame.em, 32, linear.constant)
+    for register, count in linear.terms.items():
+        total = frame.read(("ar", register)) * count + total
+    return total
 
 
 class GroupedPlaces:
@@ -16,6 +25,15 @@ class GroupedPlaces:
         self._frame = frame
         self._members = members
         self._offsets: dict[Group, str] = {}
+
+    def check_early(self, pc: int) -> None:
+        """Check the groups whose addresses are known before the block's first instruction, at ``pc``."""
+        frame = self._frame
+        frame.exact_pc = str(pc)
+        for group in dict.fromkeys(self._members.values()):
+            if group.is_known_early:
+                address = word_of(frame, group.base)
+                self._offsets[group] = self._check(group, group.is_store, address & -group.align)
 
     def place(self, is_store: bool, size: int, address: IrBits) -> access.Place | None:
         """See :class:`~emu.cpu.translator.machine.Places`."""

@@ -14,7 +14,7 @@ from emu.cpu.translator.affine import Linear
 from emu.cpu.translator.discover import CodeBlock
 from emu.cpu.translator.machine import Choices
 from emu.cpu.translator.modes import Mode
-from emu.cpu.translator.scout import Access, NotStraight, ScoutMachine
+from emu.cpu.translator.scout import FRESH, Access, NotStraight, ScoutMachine
 
 REACH = PAGE // 2
 """A group spans at most this many bytes, so that it touches at most two pages."""
@@ -29,11 +29,17 @@ class Group:
 
     leader: Place
     base: Linear
+    """Address of the leader, not forced."""
     align: int
     is_store: bool
     low: int
     high: int
     size: int = 1
+
+    @property
+    def is_known_early(self) -> bool:
+        """The leader's address is a sum of registers as they are at the start of the block."""
+        return all(term < FRESH for term in self.base.terms)
 
     def distance(self, address: Linear) -> int | None:
         """Constant distance of an address from the leader's; None when it is not constant."""
@@ -53,6 +59,8 @@ def find_groups(
     block: CodeBlock, mode: Mode, choices: Choices, careful: frozenset[int]
 ) -> dict[Place, Group]:
     """The accesses of a block that belong to a group of at least two."""
+    if block.start in careful:
+        return {}
     members: dict[Place, Group] = {}
     scout = SegmentScout(mode, choices)
     groups: list[Group] = []
@@ -62,6 +70,7 @@ def find_groups(
             scout.run(plan)
         except NotStraight:
             scout, groups = SegmentScout(mode, choices), []
+            scout.forget_registers()
             continue
         for number, access in enumerate(scout.accesses[before:]):
             place = (plan.insn.pc, number)

@@ -70,7 +70,7 @@ def _steps(machine: ScoutMachine) -> dict[int, Linear] | None:
     used = {index for access in machine.accesses for index in access.address.terms}
     steps = {}
     for index in used:
-        if index >= _FRESH:
+        if index >= FRESH:
             return None
         after = machine.registers[index].linear
         step = None if after is None else after.plus(Linear({index: 1}), -1)
@@ -81,13 +81,13 @@ def _steps(machine: ScoutMachine) -> dict[int, Linear] | None:
 
 
 def _moves(machine: ScoutMachine, index: int) -> bool:
-    if index >= _FRESH:
+    if index >= FRESH:
         return True
     after = machine.registers[index].linear
     return after is None or after != register(index).linear
 
 
-_FRESH = 16
+FRESH = 16
 """Names of values that are not known at the start: numbers from here on."""
 
 
@@ -105,7 +105,7 @@ class ScoutMachine(Machine):
         self._mode = mode
         self._readings = choices.readings
         self._writes: list[tuple[int, Form]] = []
-        self._names = _FRESH
+        self._names = FRESH
         self.plan: Plan | None = None
 
     def run(self, plan: Plan) -> None:
@@ -120,6 +120,10 @@ class ScoutMachine(Machine):
         plan.effect(self, ScoutOperands(self))
         for index, value in self._writes:
             self.registers[index] = self._named(value)
+
+    def forget_registers(self) -> None:
+        """Nothing is known of the address registers any more."""
+        self.registers = [self._named(Form(32)) for _ in range(16)]
 
     def _named(self, value: Form) -> Form:
         if value.linear is not None and value.linear.align == 1:

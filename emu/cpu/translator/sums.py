@@ -12,7 +12,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from emu.cpu.translator.emitter import Emitter
+from emu.cpu.translator.emitter import Emitter, constant
 from emu.cpu.value_int import IntBits
 from emu.cpu.value_ir import IrBits
 
@@ -20,6 +20,7 @@ SIGNED, UNSIGNED = "s8", "u8"
 VECTORS = 4
 """Sums that run beside each other, so that none waits for the one before."""
 _KIND = "<8 x i32>"
+_SEVENS = constant(32, (7,) * 8)
 _BYTE_DOT = "llvm.x86.avx512.vpdpbusd.256"
 
 
@@ -104,28 +105,43 @@ class PendingSums:
         second = em.value(f"add {_KIND} {first}, {high.name}")
         em.line(f"store {_KIND} {second}, ptr {cell}")
 
-    def total(self, lines: list[str]) -> str:
-        """Lines that add all sums up to an i64; gives its name."""
-        em = self._em
-        total = self._sum_of(self._sums, lines, "sext" if self._kind == SIGNED else "zext")
+    def lanes(self, lines: list[str]) -> str:
+        """Lines that add the vectors up, biases taken off; gives the name of eight 32-bit lanes.
+
+        Modulo 2**32 that is exact: the true sums of a lane are within the limits of the module text.
+        """
+        total = self._add_up(self._sums, lines)
         if not self._offsets:
             return total
-        offset, scaled, result = self._sum_of(self._offsets, lines, "sext"), em.fresh(), em.fresh()
-        lines.append(f"{scaled} = shl i64 {offset}, 7")
-        lines.append(f"{result} = sub i64 {total}, {scaled}")
+        offset, scaled, result = self._add_up(self._offsets, lines), self._em.fresh(), self._em.fresh()
+        lines.append(f"{scaled} = shl {_KIND} {offset}, {_SEVENS}")
+        lines.append(f"{result} = sub {_KIND} {total}, {scaled}")
         return result
 
-    def _sum_of(self, cells: list[str], lines: list[str], extend: str) -> str:
-        em = self._em
-        em.declarations.add("declare i64 @llvm.vector.reduce.add.v8i64(<8 x i64>)")
-        together = em.fresh()
+    def _add_up(self, cells: list[str], lines: list[str]) -> str:
+        together = self._em.fresh()
         lines.append(f"{together} = load {_KIND}, ptr {cells[0]}")
         for cell in cells[1:]:
-            part, more = em.fresh(), em.fresh()
+            part, more = self._em.fresh(), self._em.fresh()
             lines.append(f"{part} = load {_KIND}, ptr {cell}")
             lines.append(f"{more} = add {_KIND} {together}, {part}")
             together = more
+        return together
+
+    def total(self, lanes: str, lines: list[str]) -> str:
+        """Lines that add eight lanes up to an i64; gives its name."""
+        em = self._em
+        em.declarations.add("declare i64 @llvm.vector.reduce.add.v8i64(<8 x i64>)")
+        extend = "sext" if self._kind == SIGNED else "zext"
         wide, total = em.fresh(), em.fresh()
-        lines.append(f"{wide} = {extend} {_KIND} {together} to <8 x i64>")
+        lines.append(f"{wide} = {extend} {_KIND} {lanes} to <8 x i64>")
         lines.append(f"{total} = call i64 @llvm.vector.reduce.add.v8i64(<8 x i64> {wide})")
+        return total
+
+    def low_word(self, lanes: str, lines: list[str]) -> str:
+        """Lines that add eight lanes up modulo 2**32; gives the name of an i32."""
+        em = self._em
+        em.declarations.add(f"declare i32 @llvm.vector.reduce.add.v8i32({_KIND})")
+        total = em.fresh()
+        lines.append(f"{total} = call i32 @llvm.vector.reduce.add.v8i32({_KIND} {lanes})")
         return total

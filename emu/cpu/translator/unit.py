@@ -136,15 +136,16 @@ class UnitTranslator:
     def _fast_loop(self, block: CodeBlock, body: Body) -> None:
         frame, machine = self.frame, self.machine
         loop = FastLoop(frame, block, body, self.nodes[block.start], self.checked[block.start])
-        node = loop.open(self.mode.has_windows, self.margin)
+        loop.open(self.mode.has_windows, self.margin)
         machine.places = loop
-        for plan in body.plans * loop.copies:
-            assert plan.effect is not None
-            machine.begin(plan)
-            plan.effect(machine, self.operands)
-            self._write()
+        for copies in loop.bodies():
+            for plan in body.plans * copies:
+                assert plan.effect is not None
+                machine.begin(plan)
+                plan.effect(machine, self.operands)
+                self._write()
         machine.places = None
-        loop.close(node)
+        self._go(block.end)
 
     # --- returns: one for all, they are long -------------------------------------------------------------
     def _return_later(self, plan: Plan) -> None:
@@ -195,7 +196,11 @@ class UnitTranslator:
         if self.choices.checks.bounds:
             return None
         members = find_groups(block, self.mode, self.choices, self.code.careful)
-        return GroupedPlaces(self.frame, members) if members else None
+        if not members:
+            return None
+        places = GroupedPlaces(self.frame, members)
+        places.check_early(block.start)
+        return places
 
     def _leave(self) -> None:
         if self.machine.effects.has_stored:

@@ -20,11 +20,12 @@ from emu.cpu.translator.cells import BUDGET
 from emu.cpu.translator.discover import CodeBlock
 from emu.cpu.translator.emitter import RARELY, TABLE
 from emu.cpu.translator.frame import Frame, Node
+from emu.cpu.translator.grouped import word_of
 from emu.cpu.translator.scout import Access, Body
 from emu.cpu.translator.windows import SPAN, occupied
 from emu.cpu.value_ir import IrBits, scalar
 
-FEWEST = 6
+FEWEST = 3
 """Iterations for which the checks pay."""
 MOST = 1 << 20
 """Iterations in one go."""
@@ -122,8 +123,12 @@ class FastLoop:
         self._length = len(body.plans)
         self.copies = _copies(body) if frame.accumulator is not None else 1
         """Times that the body is written down in one go around."""
-        self._places: list[Place] = []
+        self._is_lazy = body.has_mac and frame.accumulator is not None
+        self._pointers: list[tuple[str, IrBits, int]] = []
         self._next: Iterator[Place] = iter(())
+        self._limit = scalar(frame.em, 64, 0)
+        self._counter, self._times_cell = f"%i.{block.start:x}", f"%n.{block.start:x}"
+        frame.em.entry.lines[:0] = [f"{cell} = alloca i64" for cell in (self._counter, self._times_cell)]
 
     # --- what the translator's machine asks for -----------------------------------------------------------
     def place(self, is_store: bool, size: int, address: IrBits) -> Place:
@@ -131,21 +136,21 @@ class FastLoop:
         return next(self._next)
 
     # --- checks -----------------------------------------------------------------------------------------
-    def open(self, has_windows: bool, margin: int) -> Node:
-        """Head and checks; gives the node of the fast body, entered, and ready for its instructions."""
+    def open(self, has_windows: bool, margin: int) -> None:
+        """Head and checks; what follows is the fast version, through :meth:`bodies`."""
         frame, em = self.frame, self.em
         frame.enter(self.head)
         count = frame.read(_COUNT)
         worth = frame.read(_END).eq(self.block.end) & frame.read(_BEGIN).eq(self.block.start)
-        worth = worth & ~count.ult(FEWEST)
+        worth = worth & ~count.ult(FEWEST - 1)
         if has_windows and self.body.pane > self.block.window_level:
             worth = worth & ~occupied(frame, scalar(em, 32, self.body.pane), self.block.window_level)
         self._or_checked(worth)
-        if self.body.has_mac and frame.accumulator is not None:
+        if self._is_lazy:
             self._open_window()
-        times = self._times(count.zext(64), margin)
-        pointers = self._pointers(times)
-        return self._enter_body(times, pointers)
+        self._limit = self._times(count.zext(64) + 1, margin)
+        self._pointers_of(self._limit)
+        em.line(f"store i64 0, ptr {self._counter}")
 
     def _or_checked(self, condition: IrBits) -> None:
         """Go on only if the condition holds."""
@@ -169,18 +174,26 @@ class FastLoop:
         em.enter(join)
 
     def _times(self, count: IrBits, margin: int) -> IrBits:
-        """Iterations of the fast version: no more than LCOUNT, the budget and ACCX's window allow."""
-        frame = self.frame
+        """Iterations of the fast version: all of them, or as many as the budget and ACCX's window allow."""
+        frame, em = self.frame, self.em
         budget = frame.read(BUDGET)
         room = budget - margin
-        if self.body.has_mac and frame.accumulator is not None:
+        if self._is_lazy and frame.accumulator is not None:
             room = room.smin(budget - frame.accumulator.stop() - 2 * self._length)
+        fits = count.ult(MOST) & ~room.slt(count * self._length)
+        some, join = em.new_block("some"), em.new_block("all")
+        em.line(f"store {count.typed}, ptr {self._times_cell}")
+        em.fork(fits.name, join, some, RARELY)
+        em.enter(some)
         times = count.smin(room.sdiv(self._length)).smin(MOST)
+        em.line(f"store {times.typed}, ptr {self._times_cell}")
         self._or_checked(~times.slt(FEWEST))
-        return times & -self.copies
+        em.jump(join)
+        em.enter(join)
+        return IrBits.of(em, 64, 1, em.value(f"load i64, ptr {self._times_cell}"))
 
-    def _pointers(self, times: IrBits) -> list[tuple[str, IrBits, int]]:
-        """(host address, step, alignment) of each access, after the checks of its stream."""
+    def _pointers_of(self, times: IrBits) -> None:
+        """Check the streams; note (host address, step, alignment) of each access."""
         em, made = self.em, dict[int, tuple[IrBits, str, IrBits]]()
         found = []
         for place, (stream, distance) in sorted(streams_of(self.body).items()):
@@ -195,13 +208,13 @@ class FastLoop:
                 offset = ((first + distance) & -align) - first
             shown = offset if isinstance(offset, int) else offset.name
             found.append((em.value(f"getelementptr i8, ptr {start}, i64 {shown}"), step, align))
-        return found
+        self._pointers = found
 
     def _check(self, stream: Stream, times: IrBits) -> tuple[IrBits, IrBits, IrBits]:
         """Host offset, first guest address and step of a stream, if all of it is plain memory."""
-        word = self._word(stream.first)
+        word = word_of(self.frame, stream.first)
         first = ((word & -stream.align) if stream.is_even else word).zext(64)
-        step = self._word(stream.step).sext(64)
+        step = word_of(self.frame, stream.step).sext(64)
         if stream.align > 1 and step.known_alignment < stream.align:
             self._or_checked((step & (stream.align - 1)).eq(0))
         last = first + step * (times - 1)
@@ -231,47 +244,63 @@ class FastLoop:
         at = self.em.value(f"getelementptr i64, ptr %{table}, i64 {page.name}")
         return IrBits.of(self.em, 64, 1, self.em.value(f"load i64, ptr {at}{TABLE}"))
 
-    def _word(self, linear: Linear) -> IrBits:
-        """A linear form of registers, 32 bits."""
-        total = scalar(self.em, 32, linear.constant)
-        for register, count in linear.terms.items():
-            total = self.frame.read(("ar", register)) * count + total
-        return total
+    # --- the fast version -------------------------------------------------------------------------------
+    def bodies(self) -> Iterator[int]:
+        """Enters each loop of the fast version in turn; gives the copies of the body to write into it.
 
-    # --- the fast version -----------------------------------------------------------------------------------
-    def _enter_body(self, times: IrBits, pointers: list[tuple[str, IrBits, int]]) -> Node:
+        The first loop has several copies, the second one runs what is left over.
+        """
+        if self.copies > 1:
+            whole = self._limit & -self.copies
+            yield from self._loop(self.copies, whole)
+        yield from self._loop(1, self._limit)
+        self._close()
+
+    def _loop(self, copies: int, limit: IrBits) -> Iterator[int]:
+        """A loop that runs until the counter has reached ``limit``, perhaps not at all."""
         frame, em = self.frame, self.em
-        node = frame.new_node("fast")
-        self._counter = f"%i.{self.block.start:x}"
-        em.entry.lines.insert(0, f"{self._counter} = alloca i64")
-        em.line(f"store i64 0, ptr {self._counter}")
-        self._limit = times
-        frame.goto(node)
-        frame.enter(node)
+        test, body, after = (frame.new_node(hint) for hint in ("test", "fast", "after"))
+        frame.goto(test)
+        frame.enter(test)
+        frame.link(body)
+        frame.link(after)
+        em.fork(self._index().ult(limit).name, body.block, after.block)
+        frame.enter(body)
         if frame.accumulator is not None:
             frame.accumulator.is_open = True
-        index = IrBits.of(em, 64, 1, em.value(f"load i64, ptr {self._counter}"))
-        self._index = index
-        self._places = []
-        for copy in range(self.copies):
-            for pointer, step, align in pointers:
+        self._next = iter(self._places(copies))
+        yield copies
+        following = self._index() + copies
+        em.line(f"store {following.typed}, ptr {self._counter}")
+        frame.goto(test)
+        frame.enter(after)
+
+    def _index(self) -> IrBits:
+        """Iterations so far."""
+        return IrBits.of(self.em, 64, 1, self.em.value(f"load i64, ptr {self._counter}"))
+
+    def _places(self, copies: int) -> list[Place]:
+        em, index = self.em, self._index()
+        places = []
+        for copy in range(copies):
+            for pointer, step, align in self._pointers:
                 moved = em.value(f"getelementptr i8, ptr {pointer}, i64 {(index * step).name}")
                 if copy:
                     moved = em.value(f"getelementptr i8, ptr {moved}, i64 {(step * copy).name}")
-                self._places.append(Place(moved, align))
-        self._next = iter(self._places)
-        return node
+                places.append(Place(moved, align))
+        return places
 
-    def close(self, node: Node) -> None:
-        """The end of the fast body: around, or back to the head for what is left."""
+    def _close(self) -> None:
+        """All iterations done: behind the loop; else back to the head for what is left."""
         frame, em = self.frame, self.em
-        following = self._index + self.copies
-        em.line(f"store {following.typed}, ptr {self._counter}")
-        done = frame.new_node("done")
-        frame.link(node)
-        frame.link(done)
-        em.fork(following.ult(self._limit).name, node.block, done.block, RARELY)
-        frame.enter(done)
-        frame.write(_COUNT, frame.read(_COUNT) - self._limit.trunc(32))
+        count = frame.read(_COUNT)
         frame.write(BUDGET, frame.read(BUDGET) - self._limit * self._length)
+        all_done, some = frame.new_node("alldone"), frame.new_node("somedone")
+        frame.link(all_done)
+        frame.link(some)
+        em.fork(self._limit.eq(count.zext(64) + 1).name, all_done.block, some.block, RARELY)
+        frame.enter(some)
+        frame.write(_COUNT, frame.read(_COUNT) - self._limit.trunc(32))
         frame.goto(self.head)
+        frame.enter(all_done)
+        frame.write(_COUNT, scalar(em, 32, 0))
