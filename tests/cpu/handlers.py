@@ -13,12 +13,13 @@ BASE = CODE + 0x8000
 SAVE = DATA + 0x2000
 """The end of the log, then 16 bytes for each level: two saved registers."""
 LOG = DATA + 0x3000
-ENTRY = 16
-"""Bytes of a log entry: level, EPC, CCOUNT, INTERRUPT."""
+AREA = DATA + 0x2400
+"""For handlers that save more than two registers; its address is their third literal."""
 
 HANDLER = """
     .word {save}
     .word {mask}
+    .word {area}
     handler: wsr.excsave{n} a0
     l32r a0, literal
     s32i a2, a0, {slot}
@@ -63,7 +64,7 @@ def install(engine: Engine, more: dict[int, str] | None = None) -> None:
     engine.state.VECBASE = BASE >> 10
     engine.memory.write(BASE, assemble(VECTORS, BASE).data)
     for level in (1, 2, 3, 4, 5, 7):
-        at = BASE + 0x400 + 0x80 * level
+        at = BASE + 0x400 + 0x800 * level
         made = handler(level, at, (more or REARM).get(level, "nop"))
         engine.memory.write(at, made.data)
         vector = BASE + vector_offset(level)
@@ -76,7 +77,14 @@ def handler(level: int, at: int, more: str) -> Assembled:
     """The handler of a level, with its literals at ``at``; it clears the requests of its own level."""
     leave = "rfe" if level == 1 else f"rfi {level}"
     slot = 16 * level
-    names = {"n": level, "save": SAVE, "mask": level_mask(level), "slot": slot, "slot4": slot + 4}
+    names = {
+        "n": level,
+        "save": SAVE,
+        "mask": level_mask(level),
+        "area": AREA,
+        "slot": slot,
+        "slot4": slot + 4,
+    }
     text = HANDLER.format(**names, more=more, leave=leave)
     return assemble(text, at, literal=at)
 
