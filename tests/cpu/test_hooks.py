@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from emu.cpu import state_tools
 from emu.cpu.engine import Engine, Stopped
 from emu.cpu.hooks import STOP, GuestCall, HookError
 from emu.cpu.interrupts import timer_number
@@ -245,6 +246,17 @@ def test_a_hook_may_move_the_program_counter() -> None:
     engine = summing()
     engine.hook("scale", lambda guest: guest.give_back(1234))
     assert engine.call("f", [DATA, 10]).a2 == 1234
+
+
+def test_hooks_on_every_instruction_change_nothing() -> None:
+    plain, hooked = summing(), summing()
+    text = plain.image.segments[0].data
+    expected = plain.call("f", [DATA, 10], dirty=5)
+    hooks = [hooked.hook(CODE + i, lambda guest: None) for i in range(len(text))]
+    result = hooked.call("f", [DATA, 10], dirty=5)
+    assert (result.a2, result.instructions) == (expected.a2, expected.instructions)
+    assert state_tools.compare(plain.state, hooked.state) == {}
+    assert sum(hook.hits for hook in hooks) == expected.instructions
 
 
 def test_bad_hooks_are_refused() -> None:
