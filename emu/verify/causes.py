@@ -56,6 +56,13 @@ class Causes:
         """Does it use what earlier code left in registers or on the stack?"""
         if not case.dirty or check(kernel, replace(case, dirty=0), self._reference, self._target()).bad:
             return []
+        once = self._target()
+        once.repeats = False
+        if not check(kernel, case, self._reference, once).bad:
+            return [
+                "state kept between calls: the first call agrees, the second one with the same arguments "
+                "differs (static variables, or memory and registers that the first one left)"
+            ]
         return [
             "use of something that was never set: the case agrees when registers, accumulators and stack are "
             "zero before the call, and differs with what is left by other code"

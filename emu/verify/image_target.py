@@ -15,9 +15,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from emu.cpu import state_tools
 from emu.cpu.engine import Engine
 from emu.cpu.options import EngineOptions
 from emu.cpu.shadow import INIT, READ, WRITE
+from emu.cpu.state import CpuState
 from emu.cpu.traps import Trap, TrapKind
 from emu.image import Image, load_image
 from emu.kernels.spec import Kernel, Tensor
@@ -26,6 +28,7 @@ from emu.verify.errors import TargetFault, ToolError
 from emu.verify.families import Array
 from emu.verify.layout import Layout
 from emu.verify.options import Options
+from emu.verify.pristine import Pristine
 from emu.verify.shapes import elements
 from emu.verify.target import ARENA_BYTES, CallResult
 
@@ -36,34 +39,39 @@ BOUNDS_ONE_IN = 8
 BOUNDS_ELEMENTS = 96
 """Cases up to this size take turns under the permission map, whose checks are slow."""
 TWICE_ONE_IN = 8
+_FAR = 1 << 20
+"""An address this far from the buffers still belongs to them in messages."""
+_OVERFLOW = "stack overflow"
 
 
 @dataclass
 class _Machine:
-    """An engine with live views of its memory and the image's writable bytes as loaded."""
+    """An engine with live views of its memory, and the machine as it was when the image was loaded."""
 
     engine: Engine
     arena: Array
     stack: Array
-    data: list[tuple[Array, Array]]
+    pristine: Pristine
+    fresh: CpuState
 
     @classmethod
     def of(cls, image: Image, options: EngineOptions) -> _Machine:
         engine = Engine(image, options)
         if engine.arena.size < ARENA_BYTES:
             raise ToolError(f"the engine's arena has {engine.arena.size:,} bytes; {ARENA_BYTES:,} are needed")
-        views = [engine.memory.view(s.address, s.size) for s in image.segments if "w" in s.perms and s.size]
         return cls(
             engine,
             engine.memory.view(engine.arena.start, ARENA_BYTES),
             engine.memory.view(engine.stack.start, engine.stack.size),
-            [(view, view.copy()) for view in views],
+            Pristine(engine),
+            state_tools.copy(engine.state),
         )
 
     def restore(self) -> None:
-        """The image's own data as loaded."""
-        for live, saved in self.data:
-            live[:] = saved
+        """Memory as loaded and the processor as after a reset, whatever ran before."""
+        self.pristine.restore()
+        state_tools.restore(self.engine.state, self.fresh)
+        self.engine.interrupts.reset()
 
 
 class ImageTarget:
@@ -77,6 +85,8 @@ class ImageTarget:
         self.image = elf if isinstance(elf, Image) else load_image(elf)
         self._options = options
         self._machines: dict[bool, _Machine] = {}
+        self.repeats = True
+        """Some cases call the function twice."""
 
     def machine(self, bounds: bool) -> _Machine:
         """The machine with or without the permission map, made when first asked for."""
@@ -97,7 +107,7 @@ class ImageTarget:
         machine = self.machine(self._bounded(kernel, case))
         machine.restore()
         result = self._once(machine, kernel, case)
-        if case.dirty // BOUNDS_ONE_IN % TWICE_ONE_IN == 1:
+        if self.repeats and case.dirty // BOUNDS_ONE_IN % TWICE_ONE_IN == 1:
             result = self._once(machine, kernel, case)
         return result
 
@@ -109,18 +119,17 @@ class ImageTarget:
     def _once(self, machine: _Machine, kernel: Kernel, case: Case) -> CallResult:
         engine = machine.engine
         layout = Layout(kernel, case, machine.arena)
+        machine.pristine.show_arena(layout.used)
         self._dirty_stack(machine, case)
         if engine.options.bounds:
             _permit(engine, layout)
         places = {s.tensor.name: engine.arena.start + s.start for s in layout.slots}
         words = [places[p.name] if isinstance(p, Tensor) else case.scalars[p.name] for p in kernel.params]
-        if not case.dirty:
-            engine.reset()
         try:
             out = engine.call(kernel.symbol, words, budget=self._options.budget, dirty=case.dirty or None)
+            _check_stack(machine, kernel)
         except Trap as trap:
-            machine.restore()
-            raise _fault(trap, layout, engine) from None
+            raise _fault(trap, layout, machine) from None
         finally:
             if engine.options.bounds:
                 engine.memory.shadow.deny(engine.arena.start, layout.used)
@@ -157,9 +166,25 @@ def _returned(kernel: Kernel, low: int, high: int) -> int | None:
     return (high << 32 | low) & ((1 << bits) - 1)
 
 
-def _fault(trap: Trap, layout: Layout, engine: Engine) -> TargetFault:
+def _check_stack(machine: _Machine, kernel: Kernel) -> None:
+    """A call that came back although it wrote below its stack: what is there on a board is luck."""
+    if machine.pristine.below_stack():
+        where = machine.engine.locate(machine.engine.image.symbols.function(kernel.symbol).address)
+        raise TargetFault(_OVERFLOW, f"{_overflow(machine)}, in a call of {where}", str(where), where.address)
+
+
+def _overflow(machine: _Machine) -> str:
+    stack = machine.engine.stack
+    return f"stack overflow: it needs more than the {stack.size:,} bytes from {stack.start:#010x} on"
+
+
+def _fault(trap: Trap, layout: Layout, machine: _Machine) -> TargetFault:
     """The trap as a verdict; an address in the arena is told by the buffer that it belongs to."""
-    text = str(trap)
+    engine, text = machine.engine, str(trap)
+    if machine.pristine.below_stack():
+        # whatever happened then is a consequence
+        first = f"{_overflow(machine)}; it ended with this: {text}"
+        return TargetFault(_OVERFLOW, first, str(trap.where), trap.pc)
     near = None if trap.address is None else _nearest(layout, trap.address - engine.arena.start)
     if near:
         first, *rest = text.splitlines()
@@ -171,7 +196,7 @@ def _fault(trap: Trap, layout: Layout, engine: Engine) -> TargetFault:
 
 def _nearest(layout: Layout, offset: int) -> str:
     """``7 bytes behind the end of x`` for an offset in the arena, "" for one that is nowhere near."""
-    if not 0 <= offset < layout.used or not layout.slots:
+    if not -_FAR <= offset < layout.used + _FAR or not layout.slots:
         return ""
 
     def distance(start: int, end: int) -> int:

@@ -22,6 +22,8 @@ from emu.verify.shapes import shape_of, tensors
 GUARD = 64
 LEAD = 1024
 TAIL = 4096
+PAGE = 4096
+"""The bytes used are whole pages of guest memory, so that nothing has to be mapped behind them."""
 _PATTERN_SHIFTS = 4096
 
 
@@ -76,7 +78,7 @@ def place(kernel: Kernel, case: Case) -> tuple[list[Slot], int]:
         size = prod(shape_of(kernel, tensor, case.dims)) * np.dtype(tensor.dtype).itemsize
         slots.append(Slot(tensor, start, size))
         position = start + size
-    return slots, -(-(position + TAIL) // 64) * 64
+    return slots, -(-(position + TAIL) // PAGE) * PAGE
 
 
 class Layout:
