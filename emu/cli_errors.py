@@ -14,7 +14,7 @@ import click
 from click import Abort, ClickException
 from click.exceptions import Exit
 
-EXIT_USAGE, EXIT_TOOL, EXIT_INTERRUPTED = 2, 5, 130
+EXIT_USAGE, EXIT_BOARD, EXIT_TOOL, EXIT_INTERRUPTED = 2, 4, 5, 130
 
 
 def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
@@ -40,16 +40,20 @@ def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
 
 
 def _classify(error: Exception) -> int:
+    from emu.cpu.traps import Trap
     from emu.image.errors import ImageError
+    from emu.models.errors import ModelError, RunError
     from emu.toolchain.errors import ToolchainError
     from emu.verify.errors import ToolError, UsageProblem
 
-    if isinstance(error, UsageProblem | ImageError):
+    if isinstance(error, UsageProblem | ImageError | ModelError):
         return _say(str(error), EXIT_USAGE)
-    if isinstance(error, ToolError | ToolchainError):
+    if isinstance(error, ToolError | ToolchainError | RunError):
         return _say(str(error), EXIT_TOOL)
     if isinstance(error, OSError) and error.filename:
         return _say(f"{error.filename}: {error.strerror}", EXIT_TOOL)
+    if isinstance(error, Trap):
+        return _say(str(error), EXIT_BOARD)
     return _unexpected(error)
 
 

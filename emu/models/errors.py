@@ -23,6 +23,10 @@ class ModelFileError(ModelError):
         self.reason, self.what, self.tensor, self.index = reason, what, tensor, index
 
 
+class RunError(Exception):
+    """A run on a target that cannot be used at all: no such model in the image, no room, a broken table."""
+
+
 class PromptError(ModelError):
     """A text or a parameter of a run cannot be used."""
 

@@ -17,10 +17,9 @@ import numpy as np
 from emu.cpu.engine import Engine
 from emu.cpu.hooks import GuestCall
 from emu.cpu.options import EngineOptions
-from emu.cpu.traps import Trap
 from emu.image import Image, load_image
 from emu.models import guest
-from emu.models.errors import ModelFileError, NotFiniteError, PromptError
+from emu.models.errors import ModelFileError, NotFiniteError, PromptError, RunError
 from emu.models.modelfile.kinds import Kind
 from emu.models.modelfile.reader import ModelFile
 from emu.models.modelfile.reasons import Reason
@@ -29,7 +28,6 @@ from emu.models.t2i.mirror import Request
 from emu.models.t2i.tokenizer import composed
 from emu.models.tinylm.layout import VOCAB
 from emu.numerics.types import AnyArray, F32Array, S32Array, U8Array
-from emu.verify.errors import TargetFault, ToolError
 
 Wanted = Callable[[str], bool]
 """Says whether somebody wants the tensor of a stage."""
@@ -82,14 +80,14 @@ class ImageModel:
     kind: Kind
 
     def __init__(
-        self, file: ModelFile, elf: Path | Image | None = None, options: EngineOptions | None = None
+        self, file: ModelFile, elf: Path | Image, options: EngineOptions | None = None
     ) -> None:
-        """``elf``: the firmware, None for the bundled image.
+        """``elf``: the firmware.
 
-        Raises ImageError, SymbolError when the image has no such model.
+        Raises ImageError, RunError when internal RAM has no room for a model.
         """
         self.file = file
-        self.engine = Engine(_image(elf), options)
+        self.engine = Engine(elf if isinstance(elf, Image) else load_image(elf), options)
         self.outcome = Outcome()
         self._heap = guest.GuestHeap(self.engine, self.engine.arena)
         self._model = self._heap.put(file.data.tobytes())
@@ -100,7 +98,7 @@ class ImageModel:
         self._free = self._table + 64
         internal = guest.internal_ram(self.engine)
         if internal.size < guest.ARENA_BYTES:
-            raise ToolError(
+            raise RunError(
                 f"{self.engine.image.name}: {internal.size:,} bytes of internal RAM are free, a model may use "
                 f"{guest.ARENA_BYTES:,}"
             )
@@ -117,15 +115,13 @@ class ImageModel:
     def _call(
         self, function: str, arguments: list[Any], tap: Tap | None = None, wanted: Wanted | None = None
     ) -> int:
-        """Call a function of the image; its status. Raises TargetFault when it traps."""
+        """Call a function of the image; its status. Raises Trap."""
         hooks = []
         if tap is not None:
             collector = _Collector(wanted or (lambda name: True), tap)
             hooks.append(self.engine.hook("emu_tap_tensor", collector))
         try:
             out = self.engine.call(function, arguments, budget=BUDGET)
-        except Trap as trap:
-            raise TargetFault(trap.kind.value, str(trap), str(trap.where), trap.pc) from None
         finally:
             for hook in hooks:
                 hook.remove()
@@ -147,12 +143,12 @@ class ImageModel:
         if status == _BAD_ARGUMENT:
             raise PromptError(f"{what}: the firmware refuses the request (status 1)")
         if status != _OK:
-            raise ToolError(f"{what} returned status {status}")
+            raise RunError(f"{what} returned status {status}")
 
     def _read_digests(self, status: int) -> None:
         _, capacity, count, dropped = _TABLE.unpack(self.engine.memory.read(self._table, _TABLE.size))
         if dropped:
-            raise ToolError(f"the firmware reported {dropped} pieces of more than {capacity} stages")
+            raise RunError(f"the firmware reported {dropped} pieces of more than {capacity} stages")
         if not count:
             return
         size = count * guest.RECORD.itemsize
@@ -163,17 +159,7 @@ class ImageModel:
                 self.outcome.digests[name] = int(record["digest"])
             elif status == _OK:
                 seen, total = int(record["seen"]), int(record["total"])
-                raise ToolError(f"stage {name}: the firmware showed {seen} of {total} elements")
-
-
-def _image(elf: Path | Image | None) -> Image:
-    if isinstance(elf, Image):
-        return elf
-    if elf is None:
-        from emu.verify.reference import reference_elf
-
-        elf = reference_elf()
-    return load_image(elf)
+                raise RunError(f"stage {name}: the firmware showed {seen} of {total} elements")
 
 
 class ImageT2i(ImageModel):
@@ -192,7 +178,7 @@ class ImageT2i(ImageModel):
         """The picture, uint8 [64][64][3]; :attr:`outcome` holds digests and counts.
 
         ``prompt``: let the firmware split this text into words instead of giving it ``request.tokens``.
-        ``tap`` gets the wanted tensors, flat. Raises NotFiniteError, PromptError, TargetFault, ToolError.
+        ``tap`` gets the wanted tensors, flat. Raises NotFiniteError, PromptError, Trap, RunError.
         """
         self.outcome = Outcome()
         self._heap.clear_to(self._free)

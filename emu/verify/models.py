@@ -1,0 +1,392 @@
+"""``emu verify --models``: every stage of every model, mirror against firmware image, by digest.
+
+Only where a digest differs is the tensor itself fetched from both sides, that of the first differing stage:
+stages are compared in the order of the model, so it is the first one that went wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from emu.cpu.options import EngineOptions
+from emu.cpu.traps import Trap
+from emu.image import Image, load_image
+from emu.models.errors import NotFiniteError
+from emu.models.modelfile.extreme import extreme_model
+from emu.models.modelfile.kinds import Kind
+from emu.models.modelfile.random_weights import random_model
+from emu.models.modelfile.reader import ModelFile
+from emu.models.names import in_order, t2i_stages, ternary_stages, tinylm_stages
+from emu.models.on_image import ImageT2i, ImageTernary, ImageTinylm
+from emu.models.stages import Digests, Recorder, Tap, chain
+from emu.models.t2i.mirror import Request, T2iMirror
+from emu.models.ternary.mirror import TernaryMirror
+from emu.models.tinylm.mirror import TinylmMirror
+from emu.numerics.types import AnyArray
+from emu.verify.compare import Difference, decimal, difference, hexadecimal
+from emu.verify.verdict import Verdict, exit_code
+
+SEEDS: Final = (1, 2, 3)
+SAMPLES: Final = 200
+TOKENS: Final = 64
+PROMPTS: Final = 5
+STEPS: Final = 8
+PICTURE_PROMPT: Final = "улыбающаяся девушка со светлыми волосами"
+
+Failed = tuple[str, int]
+"""Stage and row of a status 4."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """One run on both sides; ``error``: where it stopped with status 4, None when it did not."""
+
+    mirror: dict[str, int]
+    image: dict[str, int]
+    mirror_error: Failed | None
+    image_error: Failed | None
+    instructions: int
+    arena_high: int
+
+
+@dataclass
+class Report:
+    """All runs of one model with one set of weights."""
+
+    kind: Kind
+    weights: str
+    runs: int = 0
+    stages: int = 0
+    differing: int = 0
+    instructions: int = 0
+    arena_high: int = 0
+    seconds: float = 0.0
+    verdict: Verdict = Verdict.EQUAL
+    run: str = ""
+    first: str = ""
+    detail: Difference | None = None
+    message: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """For a report file."""
+        found = {k: v for k, v in self.__dict__.items() if k not in ("kind", "detail", "verdict")}
+        detail = None if self.detail is None else dict(self.detail.__dict__)
+        return {**found, "kind": self.kind.label, "verdict": str(self.verdict), "difference": detail}
+
+
+class Pair:
+    """A model on both targets, and the runs that it is compared in."""
+
+    def __init__(self, file: ModelFile, image: Image, options: EngineOptions) -> None:
+        self.file, self.image, self.options = file, image, options
+
+    def runs(self, effort: Effort) -> Iterator[str]:
+        """Names of the runs, one after the other; :meth:`both` and :meth:`tensors` repeat them by name."""
+        raise NotImplementedError
+
+    def names(self) -> list[str]:
+        """All stages of the runs, in order."""
+        raise NotImplementedError
+
+    def both(self, run: str, mirror_tap: Tap | None, image_tap: tuple[Tap, str] | None = None) -> Sides:
+        """Run on both sides; ``image_tap``: (tap, name of the stage that it wants)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is compared: seeds of weights, samples, tokens, steps, with extreme weights or not."""
+
+    seeds: tuple[int, ...] = SEEDS
+    samples: int = SAMPLES
+    tokens: int = TOKENS
+    prompts: int = PROMPTS
+    steps: int = STEPS
+    extreme: bool = True
+    kinds: tuple[Kind, ...] = tuple(Kind)
+
+
+def _caught(function: Callable[[], Any]) -> Failed | None:
+    try:
+        function()
+    except NotFiniteError as error:
+        return error.stage, error.row
+    return None
+
+
+def _wants(image_tap: tuple[Tap, str] | None) -> dict[str, Any]:
+    return {} if image_tap is None else {"tap": image_tap[0], "wanted": image_tap[1].__eq__}
+
+
+class T2iPair(Pair):
+    """Pictures: a prompt, and the null prompt with another seed, fewer steps and a negative guidance."""
+
+    def __init__(self, file: ModelFile, image: Image, options: EngineOptions) -> None:
+        super().__init__(file, image, options)
+        self._mirror, self._image = T2iMirror(file), ImageT2i(file, image, options)
+        self._requests: dict[str, Request] = {}
+
+    def runs(self, effort: Effort) -> Iterator[str]:
+        """See Pair."""
+        words = self._mirror.tokens(PICTURE_PROMPT)
+        nothing = np.zeros(0, np.int32)
+        few = max(effort.steps // 4, 1)
+        many = np.arange(16, dtype=np.int32) * 3 % 45
+        self._requests = {
+            f"prompt, {effort.steps} steps": Request(words, 7, effort.steps),
+            f"null prompt, {few} steps, cfg -1.5": Request(nothing, 0, few, np.float32(-1.5)),
+            "16 words, 1 step": Request(many, 0xFFFFFFFF, 1, np.float32(0)),
+        }
+        self._steps = effort.steps
+        yield from self._requests
+
+    def names(self) -> list[str]:
+        """See Pair."""
+        return t2i_stages(self._steps)
+
+    def both(self, run: str, mirror_tap: Tap | None, image_tap: tuple[Tap, str] | None = None) -> Sides:
+        """See Pair."""
+        request, digests = self._requests[run], Digests()
+        tap = digests if mirror_tap is None else chain(digests, mirror_tap)
+        errors = (
+            _caught(lambda: self._mirror.run(request, tap)),
+            _caught(lambda: self._image.run(request, **_wants(image_tap))),
+        )
+        out = self._image.outcome
+        return Sides(digests.values, out.digests, *errors, out.instructions, out.arena_high)
+
+
+class TernaryPair(Pair):
+    """Short texts: sums of two numbers, and any bytes of any length."""
+
+    def __init__(self, file: ModelFile, image: Image, options: EngineOptions) -> None:
+        super().__init__(file, image, options)
+        self._mirror, self._image = TernaryMirror(file), ImageTernary(file, image, options)
+        self._texts: dict[str, bytes] = {}
+
+    def runs(self, effort: Effort) -> Iterator[str]:
+        """See Pair."""
+        rng = np.random.default_rng(17)
+        sums = [f"{a}+{b}".encode() for a, b in rng.integers(0, 256, (effort.samples // 2, 2)).tolist()]
+        any_bytes = [rng.bytes(int(rng.integers(0, 40))) for _ in range(effort.samples - len(sums))]
+        self._texts = {f"sample {i}": text for i, text in enumerate([*sums, *any_bytes])}
+        yield from self._texts
+
+    def names(self) -> list[str]:
+        """See Pair."""
+        return ternary_stages()
+
+    def both(self, run: str, mirror_tap: Tap | None, image_tap: tuple[Tap, str] | None = None) -> Sides:
+        """See Pair."""
+        text, digests = self._texts[run], Digests()
+        tap = digests if mirror_tap is None else chain(digests, mirror_tap)
+        errors = (
+            _caught(lambda: self._mirror.run(text, tap)),
+            _caught(lambda: self._image.run(text, **_wants(image_tap))),
+        )
+        out = self._image.outcome
+        return Sides(digests.values, out.digests, *errors, out.instructions, out.arena_high)
+
+
+class TinylmPair(Pair):
+    """Sequences: some tokens of a prompt, then tokens that the mirror draws from its own logits."""
+
+    def __init__(self, file: ModelFile, image: Image, options: EngineOptions) -> None:
+        super().__init__(file, image, options)
+        self._mirror, self._image = TinylmMirror(file), ImageTinylm(file, image, options)
+        self._tokens: dict[str, list[int]] = {}
+
+    def runs(self, effort: Effort) -> Iterator[str]:
+        """See Pair."""
+        for i in range(effort.prompts):
+            rng = np.random.default_rng(i)
+            tokens = rng.integers(0, 4096, min(8, effort.tokens)).tolist()
+            self._mirror.start(i)
+            _caught(lambda i=i, tokens=tokens: self._continue(tokens, effort.tokens))  # type: ignore[misc]
+            self._tokens[f"prompt {i}, {len(tokens)} tokens"] = tokens
+        self._length = effort.tokens
+        yield from self._tokens
+
+    def _continue(self, tokens: list[int], length: int) -> None:
+        for token in tokens[:-1]:
+            self._mirror.step(token)
+        while len(tokens) < length:
+            tokens.append(self._mirror.choose(self._mirror.step(tokens[-1]), 1.0))
+
+    def names(self) -> list[str]:
+        """See Pair."""
+        return tinylm_stages(range(self._length))
+
+    def both(self, run: str, mirror_tap: Tap | None, image_tap: tuple[Tap, str] | None = None) -> Sides:
+        """See Pair."""
+        tokens, digests = self._tokens[run], Digests()
+        tap = digests if mirror_tap is None else chain(digests, mirror_tap)
+        self._mirror.start()
+        self._image.start(0, len(tokens))
+        errors = (
+            _caught(lambda: [self._mirror.step(token, tap) for token in tokens]),
+            _caught(lambda: [self._image.step(token, **_wants(image_tap)) for token in tokens]),
+        )
+        out = self._image.outcome
+        return Sides(digests.values, out.digests, *errors, out.instructions, out.arena_high)
+
+
+_PAIRS: Final[dict[Kind, type[Pair]]] = {
+    Kind.T2I: T2iPair,
+    Kind.TERNARY: TernaryPair,
+    Kind.TINYLM: TinylmPair,
+}
+
+
+def first_difference(sides: Sides, names: list[str]) -> tuple[str, int]:
+    """(first stage whose digests differ or that one side lacks, number of such stages); "" when none."""
+    order = in_order(sides.mirror | sides.image, names)
+    wrong = [name for name in order if sides.mirror.get(name) != sides.image.get(name)]
+    return (wrong[0] if wrong else ""), len(wrong)
+
+
+def _tensor(pair: Pair, run: str, stage: str) -> Difference | None:
+    """The difference of the tensors of a stage, fetched from both sides."""
+    mirror, image = Recorder((stage,)), Recorder((stage,))
+    pair.both(run, mirror, (image, stage))
+    if stage not in mirror.stages or stage not in image.stages:
+        return None
+    expected: AnyArray = mirror.stages[stage]
+    flat = np.ascontiguousarray(expected).reshape(-1)
+    return difference(stage, expected.shape, flat, image.stages[stage].reshape(-1))
+
+
+def compare_model(
+    kind: Kind, data: bytes, weights: str, image: Image, options: EngineOptions, effort: Effort
+) -> Report:
+    """Compare all runs of one model file; stops at the first run that differs."""
+    report, started = Report(kind, weights), time.perf_counter()
+    try:
+        pair = _PAIRS[kind](ModelFile(data, f"{kind.label} {weights}"), image, options)
+        for run in pair.runs(effort):
+            _compare_run(pair, run, report)
+            if report.verdict is not Verdict.EQUAL:
+                break
+    except Trap as trap:
+        report.verdict, report.message = Verdict.BOARD_FAULT, str(trap)
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _compare_run(pair: Pair, run: str, report: Report) -> None:
+    sides = pair.both(run, None)
+    stage, wrong = first_difference(sides, pair.names())
+    report.runs += 1
+    report.stages += len(sides.mirror)
+    report.instructions += sides.instructions
+    report.arena_high = max(report.arena_high, sides.arena_high)
+    if not stage and sides.mirror_error == sides.image_error:
+        return
+    report.verdict, report.run, report.differing, report.first = Verdict.MISMATCH, run, wrong, stage
+    if sides.mirror_error != sides.image_error:
+        report.message = f"mirror: {_told(sides.mirror_error)}; image: {_told(sides.image_error)}"
+    if stage in sides.mirror and stage in sides.image:
+        report.detail = _tensor(pair, run, stage)
+
+
+def _told(error: Failed | None) -> str:
+    return "finite throughout" if error is None else f"not finite at {error[0]}, row {error[1]}"
+
+
+def _weights(effort: Effort) -> Iterator[tuple[str, Callable[[Kind], bytes]]]:
+    for seed in effort.seeds:
+        yield f"random:{seed}", lambda kind, seed=seed: random_model(kind, seed)  # type: ignore[misc]
+        if effort.extreme:
+            yield f"extreme:{seed}", lambda kind, seed=seed: extreme_model(kind, seed)  # type: ignore[misc]
+
+
+def verify_models(
+    elf: Path,
+    options: EngineOptions,
+    effort: Effort,
+    console: Console,
+    json_file: Path | None = None,
+) -> int:
+    """Compare every model with every set of weights; print a table; the exit code."""
+    image = load_image(elf)
+    reports: list[Report] = []
+    for kind in effort.kinds:
+        for name, make in _weights(effort):
+            with console.status(f"{kind.label} {name}"):
+                reports.append(compare_model(kind, make(kind), name, image, options, effort))
+    console.print(_table(reports))
+    for report in reports:
+        if report.verdict is not Verdict.EQUAL:
+            console.print(explain(report), highlight=False)
+    stages, runs = sum(r.stages for r in reports), sum(r.runs for r in reports)
+    differ = sum(r.verdict is not Verdict.EQUAL for r in reports)
+    seconds = sum(r.seconds for r in reports)
+    console.print(
+        f"{len(reports)} models, {runs:,} runs, {stages:,} stages compared: "
+        f"{'all equal' if not differ else f'{differ} models differ'}; {seconds:.1f} s"
+    )
+    if json_file is not None:
+        document = {"image": str(elf), "sha256": image.sha256, "models": [r.as_json() for r in reports]}
+        json_file.write_text(json.dumps(document, indent=1, default=str) + "\n")
+    return exit_code(r.verdict for r in reports)
+
+
+def explain(report: Report) -> str:
+    """What a person needs to know about a model that differs."""
+    lines = [f"{report.kind.label} {report.weights}, {report.run}: {report.verdict}"]
+    if report.first:
+        more = f" (and {report.differing - 1:,} stages after it)" if report.differing > 1 else ""
+        lines.append(f"  first differing stage: {report.first}{more}")
+    if report.detail is not None:
+        d = report.detail
+        place = ", ".join(map(str, d.index))
+        values = [f"{hexadecimal(b, d.dtype)} ({decimal(b, d.dtype)})" for b in (d.expected_bits, d.actual_bits)]
+        lines.append(f"  element [{place}] of {list(d.shape)}: mirror {values[0]}, image {values[1]}")
+        lines.append(f"  {d.count:,} of {d.total:,} elements differ; {d.pattern}")
+    if report.message:
+        lines.append(f"  {report.message}")
+    return "\n".join(lines)
+
+
+def _table(reports: list[Report]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("model", "weights"):
+        table.add_column(name, no_wrap=True)
+    for name in ("runs", "stages", "differ", "instructions", "SRAM peak", "seconds"):
+        table.add_column(name, justify="right")
+    table.add_column("verdict", no_wrap=True)
+    for r in reports:
+        style = "green" if r.verdict is Verdict.EQUAL else "bold red"
+        cells = [r.kind.label, r.weights, f"{r.runs:,}", f"{r.stages:,}", f"{r.differing:,}"]
+        cells += [f"{r.instructions:,}", f"{r.arena_high:,}", f"{r.seconds:.1f}"]
+        table.add_row(*cells, f"[{style}]{r.verdict}[/]")
+    return table
+
+
+@dataclass(frozen=True)
+class ModelsRequest:
+    """What ``emu verify --models`` was asked for."""
+
+    elf: Path | None
+    tier: str = "translator"
+    fused: str = "fused"
+    json_file: Path | None = None
+    effort: Effort = field(default_factory=Effort)
+
+
+def run(request: ModelsRequest) -> int:
+    """Run the request and print what came out; the exit code."""
+    from emu.verify.reference import reference_elf
+
+    options: Any = {"tier": request.tier, "fused": request.fused}
+    elf = request.elf or reference_elf()
+    return verify_models(elf, EngineOptions(**options), request.effort, Console(), request.json_file)
