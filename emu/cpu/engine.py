@@ -259,8 +259,6 @@ class Engine:
         """A call begins: whatever an abandoned one waited for or stopped at is over."""
         self.stepper.begin()
         self.interrupts.is_waiting = False
-        if self.state.INTERRUPT:
-            self.interrupts.changed()
 
     def run(self) -> None:
         """Run from PC to the return address of a call.
@@ -277,6 +275,7 @@ class Engine:
         state, clock, stepper = self.state, self.interrupts, self.stepper
         tier = self._running_tier()
         stepper.is_stopped = False
+        clock.due = 0  # whoever had the machine in between may have changed any state
         while state.budget > 0 or state.PC == RETURN_ADDRESS:
             if state.instructions >= clock.due and state.PC != RETURN_ADDRESS and stepper.attend():
                 if clock.is_waiting:

@@ -12,7 +12,6 @@ between instructions runs in slices (:mod:`emu.cpu.slices`) that end exactly whe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
 from emu.cpu.exceptions import enter, enter_level, setting
@@ -27,6 +26,9 @@ EXCM_LEVEL = 3
 """While PS.EXCM is set, interrupts up to this level wait (core configuration, XCHAL_EXCM_LEVEL)."""
 NMI_LEVEL = 7
 TIMERS = ("CCOMPARE0", "CCOMPARE1", "CCOMPARE2")
+WAITING = 1
+"""Bit of ``state.flags``: a copy of the state knows that the core waits."""
+
 DEPENDS_ON = frozenset(("PSINTLEVEL", "PSEXCM", "INTERRUPT", "INTENABLE", "CCOUNT", *TIMERS))
 """States whose writers may make an interrupt possible at once."""
 
@@ -74,8 +76,6 @@ class Interrupts:
         self.state = state
         self.slice = Slice(state)
         self.due = 0
-        self.is_waiting = False
-        """``waiti`` was executed and nothing has woken the core yet."""
         self.is_patient = False
         """Someone else (another core, a board) may raise a line while the core waits."""
         self.waited = 0
@@ -90,6 +90,15 @@ class Interrupts:
         self.is_waiting = False
         self._fired_at = int(self.state.instructions)
         self.changed()
+
+    @property
+    def is_waiting(self) -> bool:
+        """``waiti`` was executed and nothing has woken the core yet."""
+        return bool(self.state.flags & WAITING)
+
+    @is_waiting.setter
+    def is_waiting(self, value: bool) -> None:
+        self.state.flags = WAITING if value else 0
 
     # --- requests from outside --------------------------------------------------------------------------
     def raise_line(self, number: int) -> None:
@@ -126,7 +135,7 @@ class Interrupts:
     def look(self) -> int:
         """Request what timers ask for; wake the core; the level of the interrupt to take now, 0 for none."""
         self._fire_timers()
-        level = self._level_to_take()
+        level = self._level_to_take() if self.state.INTERRUPT else 0
         if self.is_waiting and not level:
             level = self._wait()
         if level:
@@ -154,13 +163,15 @@ class Interrupts:
     def _fire_timers(self) -> None:
         """Timers that CCOUNT has met behind the last instruction."""
         state = self.state
-        if self._fired_at == state.instructions:
+        now = state.instructions
+        if now == self._fired_at:
             return
-        count = (state.CCOUNT + state.instructions) & MASK32
-        for timer, name in enumerate(TIMERS):
-            if getattr(state, name) == count:
-                state.INTERRUPT |= 1 << timer_number(timer)
-        self._fired_at = state.instructions
+        self._fired_at = now
+        count = (state.CCOUNT + now) & MASK32
+        compares = (state.CCOMPARE0, state.CCOMPARE1, state.CCOMPARE2)
+        if count in compares:
+            for timer, compare in enumerate(compares):
+                state.INTERRUPT |= (compare == count) << timer_number(timer)
 
     def _enabled(self) -> int:
         return int(self.state.INTERRUPT & (self.state.INTENABLE | _nmi()))
@@ -178,22 +189,19 @@ class Interrupts:
         return next((n for n in range(LEVELS, floor, -1) if requested & level_mask(n)), 0)
 
     # --- time ---------------------------------------------------------------------------------------------
-    def _timers(self) -> Iterator[tuple[int, int]]:
-        """(number of its interrupt, cycles until it fires: 1..2**32) of each timer."""
-        state = self.state
-        count = state.CCOUNT + state.instructions
-        for timer, name in enumerate(TIMERS):
-            yield timer_number(timer), (getattr(state, name) - count - 1 & MASK32) + 1
-
     def _distance(self) -> int:
-        return min(distance for _, distance in self._timers())
+        """Cycles until a timer fires, 1..2**32."""
+        state = self.state
+        after = state.CCOUNT + state.instructions + 1
+        first, second = state.CCOMPARE0 - after & MASK32, state.CCOMPARE1 - after & MASK32
+        return min(first, second, state.CCOMPARE2 - after & MASK32) + 1
 
     def can_wake(self, level: int | None = None) -> bool:
         """True when a timer, or a request that is already there, ends a wait at ``level`` (now: None)."""
         floor = self.current_level(level)
         hopeful = self._enabled()
-        for number, _ in self._timers():
-            hopeful |= 1 << number & self.state.INTENABLE
+        for timer in range(len(TIMERS)):
+            hopeful |= 1 << timer_number(timer) & self.state.INTENABLE
         return any(hopeful & level_mask(n) for n in range(LEVELS, floor, -1))
 
     def _wait(self) -> int:
