@@ -14,7 +14,7 @@ import ctypes
 import mmap
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -205,6 +205,29 @@ class Memory:
             self._page_region.pop(page, None)
             self._code_pages.discard(page)
         self.shadow.region_removed(region)
+
+    def resize(self, region: Region, size: int) -> Region:
+        """Show ``size`` bytes of a region's buffer from now on, more or fewer; returns the new region.
+
+        Raises ValueError when it is not page-granular, exceeds the buffer or reaches the next region.
+        """
+        _check_range(region.name, region.start, size)
+        place = self._regions.index(region)
+        resized = replace(region, size=size)
+        following = self._starts[place + 1] if place + 1 < len(self._starts) else 1 << 32
+        if region.buffer is None or region.offset + size > region.buffer.size or resized.end > following:
+            raise ValueError(f"region {region.name}: there is no room for {size:#x} bytes")
+        self._touch_code(region.start, region.size)
+        self._regions[place] = resized
+        self._page_region = {page: r for page, r in self._page_region.items() if r is not region}
+        gone = slice(resized.end >> PAGE_BITS, region.end >> PAGE_BITS)
+        self.read_pages[gone] = self.write_pages[gone] = 0
+        if size < region.size:
+            self.shadow.region_removed(replace(region, start=resized.end, size=region.end - resized.end))
+        else:
+            self._map_pages(resized)
+            self.shadow.region_added(resized)
+        return resized
 
     def _map_pages(self, region: Region) -> None:
         if region.buffer is None:

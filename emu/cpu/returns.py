@@ -13,12 +13,15 @@ from emu.cpu.trapping import TrapMaker
 from emu.cpu.traps import Trap, TrapKind
 
 _PS = ("PSINTLEVEL", "PSEXCM", "PSUM", "PSWOE")
-_NAMES = {name: f"PS.{name[2:]}" for name in _PS}
+_FCR = ("RoundMode", "InvalidEnable", "DivZeroEnable", "OverflowEnable", "UnderflowEnable", "InexactEnable")
+_KEPT = (*_PS, *_FCR, "CPENABLE", "VECBASE", "THREADPTR")
+"""Control that belongs to the whole thread or core: every function after this one depends on it."""
+_NAMES = {name: f"PS.{name[2:]}" for name in _PS} | {name: f"FCR.{name}" for name in _FCR}
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The caller's registers a0..a7 and PS fields at the call."""
+    """The caller's registers a0..a7 and the control states (_KEPT) at the call."""
 
     registers: tuple[int, ...]
     status: tuple[int, ...]
@@ -27,7 +30,7 @@ class Frame:
 def frame_of(state: CpuState) -> Frame:
     """The caller's frame, while its window (0) is the current one."""
     first = 4 * state.WindowBase
-    status = (state.PSINTLEVEL, state.PSEXCM, state.PSUM, state.PSWOE)
+    status = tuple(getattr(state, name) for name in _KEPT)
     return Frame(tuple(state.ar[first : first + 8]), status)
 
 
@@ -49,7 +52,7 @@ def _broken(state: CpuState, before: Frame) -> str:
     for i, (old, new) in enumerate(zip(before.registers, now.registers, strict=True)):
         if old != new:
             return f"a{i} of the caller was {old:#010x} and is {new:#010x}"
-    for name, old, new in zip(_PS, before.status, now.status, strict=True):
+    for name, old, new in zip(_KEPT, before.status, now.status, strict=True):
         if old != new:
-            return f"{_NAMES[name]} was {old} and is {new}"
+            return f"{_NAMES.get(name, name)} was {old} and is {new}"
     return ""

@@ -11,6 +11,7 @@ from emu.cpu.state import CpuState
 from emu.cpu.traps import Location, Trap, TrapContext, TrapKind
 
 MASK32 = 0xFFFFFFFF
+_NO_ROM = "the code in the chip's ROM is no part of the image; link a definition of the function into it"
 BACKTRACE_DEPTH = 16
 
 _CAUSES = {
@@ -92,8 +93,10 @@ class TrapMaker:
 
     def not_code(self, pc: int, fault: MemoryFault) -> Trap:
         """PC is at an address from which nothing is executed."""
-        where = f"{pc:#010x} ({fault.where})"
-        return self.make(TrapKind.NOT_CODE, f"jump to {where}: no code can run there", address=pc)
+        name = self.locate(pc).symbol
+        where = f"{pc:#010x} ({fault.where}{': ' + name if name else ''})"
+        why = _NO_ROM if fault.where == "ROM" else "no code can run there"
+        return self.make(TrapKind.NOT_CODE, f"jump to {where}: {why}", address=pc)
 
     def illegal(self, pc: int, data: bytes) -> Trap:
         """Bytes that are no instruction."""
@@ -113,13 +116,24 @@ class TrapMaker:
             return f"{address:#010x}"
         return place.symbol + (f"+{place.offset:#x}" if place.offset else "")
 
+    def _pending_call(self) -> list[Location]:
+        """The call that led to a PC where nothing can run: no entry has moved the window yet."""
+        step = 0 if self.state.PC == self.return_address else self.state.PSCALLINC
+        link = self.state.get_a(4 * step)
+        try:
+            self.memory.fetch(self.state.PC, 1)
+        except MemoryFault:
+            is_call = step and link >> 30 == step
+            return [self.locate((_code_address(link) - 3) & MASK32)] if is_call else []
+        return []
+
     def backtrace(self) -> list[Location]:
         """Call sites of the frames above the current one, innermost first, as far as they can be followed."""
-        state, found = self.state, list[Location]()
+        state, found = self.state, self._pending_call()
         base, a0, a1 = state.WindowBase, state.get_a(0), state.get_a(1)
         in_registers = True
         while len(found) < BACKTRACE_DEPTH:
-            target = (state.PC & 0xC0000000) | (a0 & 0x3FFFFFFF)
+            target = _code_address(a0)
             step = a0 >> 30
             if not step or target in (0, self.return_address):
                 break
@@ -134,6 +148,11 @@ class TrapMaker:
             except MemoryFault:
                 break
         return found
+
+
+def _code_address(link: int) -> int:
+    """The address that a windowed return address stands for: all code of the chip has 01 in bits 31..30."""
+    return 0x40000000 | (link & 0x3FFFFFFF)
 
 
 def registers(state: CpuState) -> dict[str, int]:

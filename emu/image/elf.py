@@ -16,6 +16,7 @@ from emu.image.errors import ImageError
 from emu.image.header import read_header
 from emu.image.lines import Lines
 from emu.image.location import Location
+from emu.image.map import describe
 from emu.image.segments import Segment, read_segments
 from emu.image.symbols import Kind, Symbol, Symbols
 
@@ -46,6 +47,8 @@ class Image:
         symbol = self.symbols.at(address)
         if symbol is not None and self.segment_at(symbol.address) is not self.segment_at(address):
             symbol = None
+        if symbol is None and describe(address) == "ROM":
+            symbol = self.symbols.absolute_at(address)
         place = self.lines.at(address) if self.is_code(address) else None
         file, line = place or ("", 0)
         if symbol is None:

@@ -46,6 +46,7 @@ class Symbols:
         # Of several symbols at one address the last one wins: functions, sized and global ones.
         placed.sort(key=lambda s: (s.address, s.kind == "function", s.size > 0, s.is_global, s.name))
         self._placed = placed
+        self._absolute = {s.address: s for s in self._all if s.is_absolute}
         self._addresses = [s.address for s in placed]
 
     def __iter__(self) -> Iterator[Symbol]:
@@ -93,6 +94,10 @@ class Symbols:
             if symbol.address <= address < symbol.end:
                 return symbol
         return nearest if nearest is not None and not nearest.size else None
+
+    def absolute_at(self, address: int) -> Symbol | None:
+        """A symbol that the linker was told to be exactly there, as for functions in the chip's ROM."""
+        return self._absolute.get(address)
 
     def functions(self) -> tuple[Symbol, ...]:
         """All functions, by address."""

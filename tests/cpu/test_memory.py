@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -210,3 +211,23 @@ def test_map_is_shared_by_aliases_and_has_a_page_table() -> None:
         memory.load(A + 3, 2)
     memory.shadow.disable()
     memory.load(A + 3, 2)
+
+
+def test_resize_shows_less_and_more_of_a_buffer() -> None:
+    memory = Memory()
+    memory.shadow.enable()
+    region = memory.add_ram("r", 0x10000, 0x4000)
+    memory.shadow.allow(0x10000, 0x4000, READ | WRITE)
+    memory.store(0x13000, 4, 77)
+    region = memory.resize(region, 0x1000)
+    for table in (memory.read_pages, memory.write_pages):
+        assert np.flatnonzero(table).tolist() == [0x10]
+    with pytest.raises(MemoryFault, match="no memory is mapped"):
+        memory.load(0x13000, 4)
+    assert memory.load(0x10FFC, 4) == 0
+    region = memory.resize(region, 0x4000)
+    assert memory.load(0x13000, 4) == 77
+    assert np.flatnonzero(memory.write_pages).tolist() == [0x10, 0x11, 0x12, 0x13]
+    memory.add_ram("next", 0x15000, 0x1000)
+    with pytest.raises(ValueError, match="no room"):
+        memory.resize(region, 0x5000)
