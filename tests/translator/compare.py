@@ -29,12 +29,20 @@ class Pair:
         self.translator = Translator(self.sides[1])
         self.outcomes = {}
 
-    def check(self, seed, code, labels, is_function):
-        """Raises AssertionError with what differs."""
+    def check(self, seed, code, labels, is_function, words=(), data=None, **states):
+        """Raises AssertionError with what differs.
+
+        ``words``: what ``l32r`` reads, ``data``: contents of the data region, ``states``: of the processor;
+        all else is random.
+        """
         rng = random.Random(f"state {seed}")
         start = random_state(rng, labels["main"], 0, 0)
         self._prepare(start, is_function, rng)
-        table, data, permissions = programs.literals(rng), random_bytes(rng), random_permissions(rng)
+        for name, value in states.items():
+            setattr(start, name, value)
+        table, permissions = programs.literals(rng), random_permissions(rng)
+        table = b"".join(word.to_bytes(4, "little") for word in words) + table[4 * len(words) :]
+        data = random_bytes(rng) if data is None else data
         for side in self.sides:
             side.memory.write(CODE, table)
             side.memory.write(programs.TEXT, code)

@@ -73,6 +73,10 @@ class Accumulator:
         """Lines for the entry block."""
         return ["%accx.base = alloca i64", "%accx.stop = alloca i64", *self._sums.allocas()]
 
+    def takes(self, writers: frozenset[str]) -> bool:
+        """True when these instructions change ACCX without a look at its value."""
+        return all(name == "ee.zero.accx" or f".vmulas.{self.kind}.accx" in name for name in writers)
+
     # --- used by the frame ----------------------------------------------------------------------------
     def settle(self) -> None:
         """Nothing of the pending sums is outside of their cells from here on."""

@@ -58,6 +58,11 @@ class Code:
         """All instructions in order of their addresses."""
         return [plan for start in sorted(self.blocks) for plan in self.blocks[start].plans]
 
+    @property
+    def has_loops(self) -> bool:
+        """True when some instruction may run more than once."""
+        return any(block.is_loop_head for block in self.blocks.values())
+
     def covers(self, pc: int) -> bool:
         """True when the instruction at ``pc`` belongs to the unit."""
         return any(block.start <= pc < block.end for block in self.blocks.values())

@@ -17,6 +17,7 @@ from emu.cpu.translator.library import library, unit_key
 from emu.cpu.translator.lookup import JumpTable
 from emu.cpu.translator.machine import Choices
 from emu.cpu.translator.modes import Mode
+from emu.cpu.translator.native import COLD, HOT
 from emu.cpu.translator.unit import SYMBOL, translate
 
 if TYPE_CHECKING:
@@ -162,7 +163,10 @@ class Translator:
             return None
         code.careful = frozenset(at for at in self._careful if code.covers(at))
         key = unit_key(code, mode, self.choices)
-        function = self._library.unit(key, SYMBOL, lambda: translate(code, mode, self.choices, BLOCKS))
+        effort = HOT if code.has_loops else COLD
+        function = self._library.unit(
+            key, SYMBOL, lambda: translate(code, mode, self.choices, BLOCKS), effort
+        )
         self._tables[mode].set(pc, function)
         self._units[pc] = code
         self._watch(code)

@@ -54,19 +54,22 @@ class Library:
         self.made = 0
         """Objects that had to be translated, not loaded."""
 
-    def unit(self, key: str, symbol: str, make: Callable[[], str]) -> int:
+    def unit(self, key: str, symbol: str, make: Callable[[], str], effort: str = HOT) -> int:
         """Address of a unit; ``make`` writes its module when it is new."""
-        return self._find(key, (symbol,), make)[symbol]
+        return self._find(key, (symbol,), make, effort)[symbol]
 
     def helpers(self, checks: Checks) -> dict[str, int]:
         """Addresses of the functions of builtin.py by name."""
         key = hashlib.sha256(f"helpers {_origin()} {checks}".encode()).hexdigest()
-        return self._find(key, builtin.NAMES, lambda: builtin.module(checks))
+        return self._find(key, builtin.NAMES, lambda: builtin.module(checks), HOT)
 
-    def _find(self, key: str, symbols: tuple[str, ...], make: Callable[[], str]) -> dict[str, int]:
+    def _find(
+        self, key: str, symbols: tuple[str, ...], make: Callable[[], str], effort: str
+    ) -> dict[str, int]:
         found = self._functions.get(key)
         if found is None:
-            found = self._functions[key] = self._from_cache(key, symbols) or self._make(key, symbols, make)
+            found = self._from_cache(key, symbols) or self._make(key, symbols, make, effort)
+            self._functions[key] = found
         return found
 
     def _from_cache(self, key: str, symbols: tuple[str, ...]) -> dict[str, int] | None:
@@ -76,8 +79,10 @@ class Library:
         except RuntimeError:
             return None
 
-    def _make(self, key: str, symbols: tuple[str, ...], make: Callable[[], str]) -> dict[str, int]:
-        code = object_code(make(), HOT)
+    def _make(
+        self, key: str, symbols: tuple[str, ...], make: Callable[[], str], effort: str
+    ) -> dict[str, int]:
+        code = object_code(make(), effort)
         self.made += 1
         self._cache.put(key, code)
         return self._loader.load_all(code, symbols)

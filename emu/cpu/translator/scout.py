@@ -42,7 +42,8 @@ class Body:
     accesses: tuple[Access, ...]
     steps: Mapping[int, Linear]
     pane: int
-    has_mac: bool
+    accx_writers: frozenset[str]
+    """Mnemonics that change ACCX."""
 
 
 def scout(block: CodeBlock, mode: Mode, choices: Choices) -> Body | None:
@@ -61,7 +62,7 @@ def scout(block: CodeBlock, mode: Mode, choices: Choices) -> Body | None:
         tuple(machine.accesses),
         steps,
         max(plan.pane for plan in block.plans),
-        any(".accx" in plan.insn.mnemonic for plan in block.plans),
+        frozenset(machine.accx_writers),
     )
 
 
@@ -102,6 +103,7 @@ class ScoutMachine(Machine):
         self.watch = False
         self.registers = [register(i) for i in range(16)]
         self.accesses: list[Access] = []
+        self.accx_writers: set[str] = set()
         self._mode = mode
         self._readings = choices.readings
         self._writes: list[tuple[int, Form]] = []
@@ -147,6 +149,8 @@ class ScoutMachine(Machine):
         """See :meth:`Machine.write_state`."""
         if name in MODE_STATES:
             raise NotStraight
+        if name == "ACCX" and self.plan is not None:
+            self.accx_writers.add(self.plan.insn.mnemonic)
 
     def load(self, bits: int, address: Bits) -> Form:
         """See :meth:`Machine.load`."""

@@ -129,9 +129,14 @@ class UnitTranslator:
         for begin, end in self.code.loop_ends:
             block = self.code.blocks.get(begin)
             body = scout(block, self.mode, self.choices) if block and block.end == end else None
-            if body is not None:
+            if body is not None and self._is_lazy_body(body):
                 found[begin] = body
         return found
+
+    def _is_lazy_body(self, body: Body) -> bool:
+        """A fast version may not look at ACCX in order to change it: it could have to leave the unit."""
+        accumulator = self.frame.accumulator
+        return accumulator is None or accumulator.takes(body.accx_writers)
 
     def _fast_loop(self, block: CodeBlock, body: Body) -> None:
         frame, machine = self.frame, self.machine

@@ -123,7 +123,7 @@ class FastLoop:
         self._length = len(body.plans)
         self.copies = _copies(body) if frame.accumulator is not None else 1
         """Times that the body is written down in one go around."""
-        self._is_lazy = body.has_mac and frame.accumulator is not None
+        self._is_lazy = bool(body.accx_writers) and frame.accumulator is not None
         self._pointers: list[tuple[str, IrBits, int]] = []
         self._next: Iterator[Place] = iter(())
         self._limit = scalar(frame.em, 64, 0)
