@@ -115,6 +115,6 @@ class Checker:
             self.diagnostics.first[key] = ", ".join(f"{n} = f{i} = {f[i]:#010x}" for n, i in names.items())
 
     def _note_stack(self) -> None:
-        lowest, now = self.diagnostics.lowest_stack, self.state.get_a(1)
-        if self.stack.start <= now < self.stack.end and (lowest is None or now < lowest):
-            self.diagnostics.lowest_stack = now
+        now = self.state.get_a(1)
+        if self.stack.start <= now < self.stack.end and self._plan is not None:
+            self.diagnostics.note_stack(now, self._plan.insn.pc)

@@ -56,6 +56,7 @@ def loops_for_ever(engine: Engine, longest: int = LONGEST) -> bool:
     """
     if _may_be_interrupted(engine):
         return False
+    engine.take_memory()
     stepper, memory = engine.stepper, engine.memory
     watched = Watched(memory)
     stepper.memory = stepper.machine.memory = cast(Memory, watched)
@@ -82,4 +83,6 @@ def _comes_back(engine: Engine, watched: Watched, longest: int) -> bool:
 
 
 def _may_be_interrupted(engine: Engine) -> bool:
+    if engine.interrupts.has_alarms:
+        return True
     return any(engine.state.INTENABLE >> timer_number(n) & 1 for n in range(len(TIMERS)))

@@ -80,7 +80,7 @@ class Diagnostics:
     clamp changed a value. ``fused``: multiply-adds with one rounding (madd.s, msub.s). ``same_register``:
     two results of one instruction in one register. ``others``: counts of the checks that cost time, by check.
     ``contested``: fact name to the addresses where a result depended on it. ``lowest_stack``: the lowest
-    stack pointer of a function, None before the first. ``first``: values of the first time by check and
+    stack pointer of a function, None before the first, and ``deepest`` where it was set. ``first``: values of the first time by check and
     address.
     """
 
@@ -91,11 +91,17 @@ class Diagnostics:
     others: dict[Check, Counts] = field(default_factory=dict)
     contested: dict[str, Counts] = field(default_factory=dict)
     lowest_stack: int | None = None
+    deepest: int | None = None
     first: dict[tuple[Check, int], str] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget everything."""
         self.__init__()  # type: ignore[misc]
+
+    def note_stack(self, pointer: int, pc: int) -> None:
+        """A function has set its stack pointer."""
+        if self.lowest_stack is None or pointer < self.lowest_stack:
+            self.lowest_stack, self.deepest = pointer, pc
 
     def note(self, check: Check, pc: int, first: str) -> None:
         """Count a finding of one of the checks that cost time."""

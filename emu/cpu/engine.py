@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -98,10 +98,9 @@ class Engine:
         self.track_fsr = self._track_fsr()
         self.stepper = self._make_stepper()
         self._tier: Tier | None = None
-        if beside is None:
-            self.memory.unmodelled = self.unmodelled
-            if self.options.bounds:
-                self._set_bounds()
+        self.take_memory()
+        if beside is None and self.options.bounds:
+            self._set_bounds()
         self.reset()
 
     def _memory(self, beside: Engine | None) -> tuple[Memory, Placement]:
@@ -148,8 +147,6 @@ class Engine:
         stepper.checker = Checker(checks, self.state, self.diagnostics, self.stack)
         if Check.RED_ZONE in checks:
             stepper.machine.on_access = stepper.checker.on_access
-        if self.options.notes_bounds:
-            self.memory.shadow.report = stepper.checker.on_bounds
 
     def _track_fsr(self) -> bool:
         if self.options.track_fsr is not None:
@@ -275,6 +272,7 @@ class Engine:
         state, clock, stepper = self.state, self.interrupts, self.stepper
         tier = self._running_tier()
         stepper.is_stopped = False
+        self.take_memory()
         clock.due = 0  # whoever had the machine in between may have changed any state
         while state.budget > 0 or state.PC == RETURN_ADDRESS:
             if state.instructions >= clock.due and state.PC != RETURN_ADDRESS and stepper.attend():
@@ -287,6 +285,12 @@ class Engine:
             if stepper.is_stopped:
                 raise Stopped(self._here())
         return ExitReason.BUDGET
+
+    def take_memory(self) -> None:
+        """Faults and findings of the memory that cores share belong to this core from now on."""
+        self.memory.unmodelled = self.unmodelled
+        if self.stepper.checker is not None and self.options.notes_bounds:
+            self.memory.shadow.report = self.stepper.checker.on_bounds
 
     def _slice(self, tier: Tier) -> ExitReason:
         """Run to the next moment at which an interrupt may be taken."""
@@ -369,6 +373,12 @@ class Engine:
         SymbolError, HookError.
         """
         return self.stepper.hooks.add(self._address(where), function, is_served=True)
+
+    def call_at(self, cycle: int, callback: Callable[[], object]) -> None:
+        """Call the host at a moment of ``interrupts.cycles``, on both tiers in front of the same
+        instruction; see :meth:`Interrupts.call_at`.
+        """
+        self.interrupts.call_at(cycle, callback)
 
     def raise_interrupt(self, number: int) -> None:
         """A device requests interrupt 0..31 of this core; see :meth:`Interrupts.raise_line`."""

@@ -12,6 +12,8 @@ between instructions runs in slices (:mod:`emu.cpu.slices`) that end exactly whe
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Callable
 from functools import cache
 
 from emu.cpu.exceptions import enter, enter_level, setting
@@ -82,12 +84,16 @@ class Interrupts:
         """Cycles that passed while the core waited; they are no instructions."""
         self.taken: dict[int, int] = {}
         """How often each level was taken."""
+        self._alarms: list[tuple[int, int, Callable[[], object]]] = []
+        self._set = 0
         self._fired_at = int(state.instructions)
         """Instruction count at which the timers were last looked at: each count is one moment of time."""
 
     def reset(self) -> None:
-        """The core was reset: it does not wait, and this moment of time is over."""
+        """The core was reset: time starts again, it does not wait, alarms are off."""
         self.is_waiting = False
+        self.waited = 0
+        self._alarms.clear()
         self._fired_at = int(self.state.instructions)
         self.changed()
 
@@ -99,6 +105,29 @@ class Interrupts:
     @is_waiting.setter
     def is_waiting(self, value: bool) -> None:
         self.state.flags = WAITING if value else 0
+
+    @property
+    def cycles(self) -> int:
+        """Time since the reset: executed instructions, and what passed while the core waited."""
+        return int(self.state.instructions) + self.waited
+
+    def call_at(self, cycle: int, callback: Callable[[], object]) -> None:
+        """Call the host in front of the first instruction at or behind a moment of :attr:`cycles`.
+
+        For devices with a sense of time: the callback may raise lines and set further alarms.
+        """
+        self._set += 1
+        heapq.heappush(self._alarms, (cycle, self._set, callback))
+        self.changed()
+
+    @property
+    def has_alarms(self) -> bool:
+        """The host will be called at some time."""
+        return bool(self._alarms)
+
+    def _ring(self) -> None:
+        while self._alarms and self._alarms[0][0] <= self.cycles:
+            heapq.heappop(self._alarms)[2]()
 
     # --- requests from outside --------------------------------------------------------------------------
     def raise_line(self, number: int) -> None:
@@ -134,6 +163,7 @@ class Interrupts:
 
     def look(self) -> int:
         """Request what timers ask for; wake the core; the level of the interrupt to take now, 0 for none."""
+        self._ring()
         self._fire_timers()
         level = self._level_to_take() if self.state.INTERRUPT else 0
         if self.is_waiting and not level:
@@ -190,14 +220,21 @@ class Interrupts:
 
     # --- time ---------------------------------------------------------------------------------------------
     def _distance(self) -> int:
-        """Cycles until a timer fires, 1..2**32."""
+        """Cycles until a timer or an alarm is due, 1..2**32."""
         state = self.state
         after = state.CCOUNT + state.instructions + 1
         first, second = state.CCOMPARE0 - after & MASK32, state.CCOMPARE1 - after & MASK32
-        return min(first, second, state.CCOMPARE2 - after & MASK32) + 1
+        distance = min(first, second, state.CCOMPARE2 - after & MASK32) + 1
+        if self._alarms:
+            distance = max(1, min(distance, self._alarms[0][0] - self.cycles))
+        return int(distance)
 
     def can_wake(self, level: int | None = None) -> bool:
-        """True when a timer, or a request that is already there, ends a wait at ``level`` (now: None)."""
+        """True when something ends a wait at ``level`` (now: None): a timer, a request that is already
+        there, or perhaps an alarm.
+        """
+        if self._alarms:
+            return True
         floor = self.current_level(level)
         hopeful = self._enabled()
         for timer in range(len(TIMERS)):
@@ -205,16 +242,16 @@ class Interrupts:
         return any(hopeful & level_mask(n) for n in range(LEVELS, floor, -1))
 
     def _wait(self) -> int:
-        """Let the time pass up to a timer that wakes the core; 0 when none can."""
+        """Let the time pass up to a timer or an alarm that wakes the core; 0 when none can."""
         state = self.state
-        if not self.can_wake():
-            return 0
-        while True:
+        while self.can_wake():
             passed = self._distance()
             state.CCOUNT = (state.CCOUNT + passed) & MASK32
             self.waited += passed
             self._fired_at = -1
+            self._ring()
             self._fire_timers()
             level = self._level_to_take()
             if level:
                 return level
+        return 0

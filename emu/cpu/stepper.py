@@ -134,7 +134,7 @@ class Stepper:
         if plan.is_fused and Check.FUSED in machine.checks:
             count(self.diagnostics.fused, plan.insn.pc)
         elif plan.is_entry:
-            self._note_stack()
+            self._note_stack(plan.insn.pc)
         following, goes_round = plan.next_pc, False
         if machine.target:
             following = machine.target[0]
@@ -218,12 +218,9 @@ class Stepper:
         self.state.budget -= 1
         return False
 
-    def _note_stack(self) -> None:
-        lowest, now = self.diagnostics.lowest_stack, self.state.get_a(1)
-        if Check.STACK not in self.machine.checks:
-            return
-        if lowest is None or now < lowest:
-            self.diagnostics.lowest_stack = now
+    def _note_stack(self, pc: int) -> None:
+        if Check.STACK in self.machine.checks:
+            self.diagnostics.note_stack(self.state.get_a(1), pc)
 
     def _apply(self, writes: list[Write]) -> None:
         state = self.state

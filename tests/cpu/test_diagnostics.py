@@ -208,6 +208,7 @@ def test_correct_recursion_is_silent(step: int, exceptions: str) -> None:
     install(engine)
     assert engine.call("f", [25]).findings == ()
     assert engine.diagnostics.lowest_stack == engine.stack.end - 64 - 26 * 48
+    assert engine.diagnostics.deepest == CODE
 
 
 RED = [

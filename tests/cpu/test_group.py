@@ -316,6 +316,26 @@ def test_traps_of_the_other_core_say_so() -> None:
     assert group.executed == 5000
 
 
+def test_missing_hardware_and_findings_belong_to_the_core_that_met_them() -> None:
+    text = (
+        "work: entry a1, 32\n l32i a2, a2, 0\n retw\n .align 4\n other: entry a1, 32\n l32i a2, a2, 0\n retw"
+    )
+    group = group_of(text)
+    group.start(1, "other", [0x60000000])
+    group.call("work", [COUNTER])
+    with pytest.raises(Trap, match=r"core 1: .*UART0") as caught:
+        group.run(core=1)
+    assert caught.value.where.symbol == "other"
+    group = group_of(text, check=True)
+    arena = group.cores[0].engine.arena.start
+    group.start(1, "other", [arena])
+    group.call("work", [COUNTER])
+    group.run(core=1)
+    assert group.cores[0].engine.diagnostics.findings() == ()
+    ((finding),) = group.cores[1].engine.diagnostics.findings()
+    assert finding.pc == group.cores[1].engine.image.symbols.get("other").address + 3
+
+
 def test_bounds_hold_for_both_cores() -> None:
     group = group_of(LOCKED, bounds=True)
     group.start(1, "work", [COUNTER, LOCK, 2])

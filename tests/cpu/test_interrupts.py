@@ -348,6 +348,43 @@ def test_waiting_lets_the_time_pass_and_costs_no_instructions() -> None:
     assert engine.interrupts.waited == 1_000_000 - 4
 
 
+def test_alarms_of_the_host_come_in_front_of_the_same_instruction() -> None:
+    """A device with a sense of time: it raises a line at given cycles and sets its next alarm."""
+    seen: dict[str, list[tuple[int, int]]] = {}
+    for tier in images.TIERS:
+        engine = engine_with(tier=tier)
+        engine.begin("f", [DATA, 20])
+        engine.state.INTENABLE = 1 << 10
+        places = seen.setdefault(tier, [])
+
+        def tick(engine: Engine = engine, places: list[tuple[int, int]] = places) -> None:
+            places.append((engine.interrupts.cycles, engine.state.PC))
+            engine.raise_interrupt(10)
+            if len(places) < 8:
+                engine.call_at(places[-1][0] + 61, tick)
+
+        engine.call_at(17, tick)
+        engine.state.budget = 10_000
+        engine.run()
+        assert [cycle for cycle, _ in places] == [17 + 61 * i for i in range(8)]
+        assert engine.interrupts.taken == {1: 8}
+        assert not engine.interrupts.has_alarms
+    assert seen["stepper"] == seen["translator"]
+
+
+def test_an_alarm_ends_a_wait() -> None:
+    engine = engine_with(WAIT)
+    engine.begin("f", [0, 5])
+    engine.state.INTENABLE = 1 << 10
+    engine.call_at(50_000, lambda: None)
+    engine.call_at(70_000, lambda: engine.raise_interrupt(10))
+    engine.state.budget = 200
+    engine.run()
+    assert [entry[:2] for entry in log_of(engine)] == [(1, CODE + 15)]
+    assert engine.interrupts.waited == 70_000 - 5
+    assert engine.interrupts.cycles == 70_000 + engine.state.instructions - 5
+
+
 def test_waiting_for_nothing_is_a_trap() -> None:
     engine = engine_with(WAIT)
     with pytest.raises(Trap, match="waiti") as caught:
