@@ -80,8 +80,8 @@ class Diagnostics:
     clamp changed a value. ``fused``: multiply-adds with one rounding (madd.s, msub.s). ``same_register``:
     two results of one instruction in one register. ``others``: counts of the checks that cost time, by check.
     ``contested``: fact name to the addresses where a result depended on it. ``lowest_stack``: the lowest
-    stack pointer of a function, None before the first, and ``deepest`` where it was set. ``first``: values of the first time by check and
-    address.
+    stack pointer of a function, None before the first, and ``deepest`` where it was set. ``first``: values of
+    the first time by check and address.
     """
 
     misaligned: Counts = field(default_factory=dict)
