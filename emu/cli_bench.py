@@ -1,4 +1,4 @@
-"""``emu bench``: a group, so that each room's measurements are one subcommand; without one, the kernels."""
+"""``emu bench``: which suite, how often, where the figures go."""
 
 from __future__ import annotations
 
@@ -9,24 +9,50 @@ import rich_click as click
 from emu.cli_errors import guarded
 
 _FILE = click.Path(path_type=Path)
+SUITES = ("engine", "kernels", "mirror", "verify")
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def bench(context: click.Context) -> None:
-    """Measure, each figure beside a peer from outside; a missing peer is named."""
-    if context.invoked_subcommand is None:
-        context.invoke(kernels)
-
-
-@bench.command()
-@click.option("--elf", type=_FILE, help="Firmware image; default: the bundled reference image.")
-@click.option("--rounds", type=click.IntRange(1), default=7, show_default=True, help="Interleaved rounds.")
-@click.option("--json", "json_file", type=_FILE, help="Write the figures as JSON.")
+@click.command()
+@click.argument("suite", type=click.Choice([*SUITES, "all"]), default="all")
+@click.option(
+    "--elf", type=_FILE, help="Image for the suites kernels and verify; default: the bundled reference image."
+)
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Interleaved rounds.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=0.2,
+    show_default=True,
+    help="About how long a single measurement takes.",
+)
+@click.option("--examples", type=click.IntRange(1), default=200, show_default=True, help="Of each kernel.")
+@click.option(
+    "--kernel",
+    "kernels",
+    multiple=True,
+    metavar="NAME",
+    help="Only these, in kernels and verify; * and ? allowed.",
+)
+@click.option("--json", "json_file", type=_FILE, help="Write the figures of every round as JSON.")
+@click.option("--markdown", "page", type=_FILE, help="Write the tables into this page (docs/performance.md).")
 @guarded
-def kernels(elf: Path | None = None, rounds: int = 7, json_file: Path | None = None) -> int:
-    """Kernels of an image on the engine, their mirrors, and the same C natively; cases a second."""
-    from emu.verify.bench import run
-    from emu.verify.reference import reference_elf
+def bench(
+    suite: str,
+    elf: Path | None,
+    rounds: int,
+    seconds: float,
+    examples: int,
+    kernels: tuple[str, ...],
+    json_file: Path | None,
+    page: Path | None,
+) -> int:
+    """Measure a suite, each figure beside a peer from outside; a peer that is missing is named.
 
-    return run(elf or reference_elf(), rounds, json_file)
+    engine: programs on translator and stepper, QEMU, native. kernels: vector product and kernels against
+    host code. mirror: the host's matrix product against others'. verify: cases a second, cold and warm.
+    """
+    from emu.bench.command import run
+    from emu.bench.settings import Settings
+
+    chosen = SUITES if suite == "all" else (suite,)
+    return run(chosen, Settings(elf, rounds, seconds, examples, kernels), json_file, page)

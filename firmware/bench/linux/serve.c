@@ -1,7 +1,7 @@
 /* Calls functions of this program for someone at the other end of a pipe.
  *
  * A request is three words, a kind, an address and a size: WRITE is followed by that many bytes for the memory, READ
- * is answered by as many from it, CALL is followed by 16 words of arguments, as they
+ * is answered by as many from it, CALL is followed by 24 words of arguments, as they
  * stand in registers and on the stack, and answered by the two words of the last call's result. The end of the
  * input ends the program.
  */
@@ -14,9 +14,10 @@ enum { CLEAN = 0, CUT_SHORT = 1, BAD_REQUEST = 2 };
 /* Where the other end may put its data. */
 uint8_t serve_arena[8 << 20] __attribute__((aligned(4096)));
 
+typedef uint32_t word;
 typedef uint64_t function(
-    uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t,
-    uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t);
+    word, word, word, word, word, word, word, word, word, word, word, word,
+    word, word, word, word, word, word, word, word, word, word, word, word);
 
 int32_t linux_call(uint32_t number, uint32_t a, uint32_t b, uint32_t c);
 void serve(void);
@@ -47,10 +48,11 @@ static void receive(void *to, uint32_t size, uint32_t at_end)
 
 static void call(uint32_t address)
 {
-    uint32_t a[16];
+    word a[24];
     receive(a, sizeof a, CUT_SHORT);
     uint64_t result = ((function *)address)(
-        a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15]);
+        a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11],
+        a[12], a[13], a[14], a[15], a[16], a[17], a[18], a[19], a[20], a[21], a[22], a[23]);
     move(LINUX_WRITE, 1, (uint32_t)&result, sizeof result, CUT_SHORT);
 }
 
