@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
 from emu.cpu.machine import Cause
@@ -118,7 +119,7 @@ class TrapMaker:
 
     def _pending_call(self) -> list[Location]:
         """The call that led to a PC where nothing can run: no entry has moved the window yet."""
-        step = 0 if self.state.PC == self.return_address else self.state.PSCALLINC
+        step = 0 if self.return_address == self.state.PC else self.state.PSCALLINC
         link = self.state.get_a(4 * step)
         try:
             self.memory.fetch(self.state.PC, 1)
@@ -144,7 +145,8 @@ class TrapMaker:
                 a0, a1 = state.ar[4 * base], state.ar[4 * base + 1]
                 continue
             try:
-                a0, a1 = (self.memory.load((a1 - 16 + 4 * i) & MASK32, 4) for i in (0, 1))
+                # A look of the host: the stack pointer may be anything, also a device's address.
+                a0, a1 = struct.unpack("<2I", self.memory.read((a1 - 16) & MASK32, 8))
             except MemoryFault:
                 break
         return found

@@ -87,6 +87,31 @@ def test_a_region_of_a_board_comes_first() -> None:
         engine.call("f", [0x60010000])
 
 
+@pytest.mark.parametrize("stack", [0x60000100, 0x60000000, 0, 8, 0xFFFFFFFF, 0x3FC88004])
+def test_a_backtrace_reads_no_devices(stack: int) -> None:
+    """A trap while the stack pointer is a device's address: its callers cannot be followed, nothing is read."""
+
+    class Uart:
+        def read(self, address: int, size: int) -> int:
+            raise AssertionError("a backtrace must not read devices")
+
+        write = read  # type: ignore[assignment]
+
+    for has_device in (False, True):
+        engine = engine_of(ACCESS.format(code="ill"))
+        if has_device:
+            engine.memory.add_device("UART0", 0x60000000, 4096, Uart())  # type: ignore[arg-type]
+        engine.begin("f")
+        engine.state.set_a(0, 2 << 30 | 0x378123)
+        engine.state.set_a(1, stack)
+        engine.state.PC += 3
+        engine.state.budget = 10
+        with pytest.raises(Trap) as caught:
+            engine.run()
+        assert caught.value.kind == TrapKind.ILLEGAL
+        assert "called from 0x40378120" in str(caught.value)
+
+
 SERVICES = ["witlb a2, a3", "wdtlb a2, a3", "iitlb a2", "idtlb a2", "ritlb0 a2, a3", "ritlb1 a2, a3"]
 SERVICES += ["rdtlb0 a2, a3", "rdtlb1 a2, a3", "pitlb a2, a3", "pdtlb a2, a3", "rer a2, a3", "wer a2, a3"]
 
