@@ -89,7 +89,7 @@ def test_a_region_of_a_board_comes_first() -> None:
 
 @pytest.mark.parametrize("stack", [0x60000100, 0x60000000, 0, 8, 0xFFFFFFFF, 0x3FC88004])
 def test_a_backtrace_reads_no_devices(stack: int) -> None:
-    """A trap while the stack pointer is a device's address: its callers cannot be followed, nothing is read."""
+    """A trap while the stack pointer is a device's address: nothing is read to follow its callers."""
 
     class Uart:
         def read(self, address: int, size: int) -> int:
