@@ -5,7 +5,6 @@ campaign and prints a table; the tests run a small one.
 """
 
 import argparse
-import ctypes
 import random
 import sys
 from collections import Counter
@@ -16,6 +15,7 @@ from emu.cpu.state import ExitReason, address_of
 from emu.cpu.translator.blocks import BLOCKS
 from emu.cpu.translator.discover import Reader, discover
 from emu.cpu.translator.dispatch import _FUNCTION, choices_of
+from emu.cpu.translator.engine_data import EngineData
 from emu.cpu.translator.leave import REASON
 from emu.cpu.translator.library import library
 from emu.cpu.translator.lookup import JumpTable
@@ -27,6 +27,7 @@ from emu.isa.disasm import text
 from emu.isa.encode import OperandError, encode_word
 from emu.isa.semantics import effects
 from emu.isa.table import rows
+from tests.coverage_log import CaseLog
 from tests.translator.rig import (
     CODE,
     DATA_SIZE,
@@ -60,9 +61,10 @@ class Campaign:
         self.effort = effort
         self.options = options(**(changes or {}))
         self.stepped, self.native = Side(self.options), Side(self.options)
+        self.log = CaseLog(self.stepped.stepper)
         self.choices = choices_of(self.native)
         helpers = library(default_folder()).helpers(self.choices.checks)
-        self.helpers = (ctypes.c_uint64 * 3)(*(helpers[name] for name in ("spill", "fill", "span")))
+        self.data = EngineData(helpers)
         self.table = JumpTable(helpers["finish"])
         self.loader = Loader()
 
@@ -119,13 +121,14 @@ class Campaign:
         tally.cases += 1
         tally.translated += reason in (*_DONE, ExitReason.BUDGET)
         tally.exits[ExitReason(reason).name] += 1
+        self.log.case(row, word, start, reason in (*_DONE, ExitReason.BUDGET))
         if want != got or stepped.image() != native.image():
             raise AssertionError(self._describe(row, pc, word, start, want, got, reason))
 
     def _run(self, function, pc):
         state = self.native.state
         state.jump_cache = self.table.address
-        state.engine_data = ctypes.addressof(self.helpers)
+        state.engine_data = self.data.address
         total = state.instructions + state.budget
         reason = function(address_of(state), 5) & REASON
         while reason in _DONE and pc == state.PC and state.budget > 0:

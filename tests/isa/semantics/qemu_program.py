@@ -22,6 +22,7 @@ from emu.cpu.memory import Memory
 from emu.cpu.state import new_state
 from emu.cpu.stepper import Stepper
 from emu.cpu.trapping import TrapMaker
+from tests.coverage_log import executed
 
 QEMU = "qemu-xtensa"
 CPU = "de233_fpu"
@@ -247,6 +248,7 @@ def run_stepper(program: Program) -> bytes:
     stepper = Stepper(state, memory, TrapMaker(state, memory))
     while program.end != state.PC:
         stepper.step()
+        executed("qemu", stepper)
     return memory.read(BASE, len(program.records))
 
 
