@@ -139,6 +139,8 @@ class Memory:
         self.read_pages: np.ndarray[Any, np.dtype[np.int64]] = np.zeros(PAGES, np.int64)
         self.write_pages: np.ndarray[Any, np.dtype[np.int64]] = np.zeros(PAGES, np.int64)
         self.shadow = Shadow(self)
+        self.layout_version = 0
+        """Counts the changes of the page tables, for whoever keeps what they say."""
         self.is_guarded = is_guarded
         self.unmodelled: Device | None = None
         """Answers for device registers that no region models; without it they fault."""
@@ -200,6 +202,7 @@ class Memory:
         place = self._regions.index(region)
         del self._regions[place], self._starts[place]
         pages = slice(region.start >> PAGE_BITS, region.end >> PAGE_BITS)
+        self.layout_version += 1
         self.read_pages[pages] = self.write_pages[pages] = 0
         for page in range(pages.start, pages.stop):
             self._page_region.pop(page, None)
@@ -220,6 +223,7 @@ class Memory:
         self._touch_code(region.start, region.size)
         self._regions[place] = resized
         self._page_region = {page: r for page, r in self._page_region.items() if r is not region}
+        self.layout_version += 1
         gone = slice(resized.end >> PAGE_BITS, region.end >> PAGE_BITS)
         self.read_pages[gone] = self.write_pages[gone] = 0
         if size < region.size:
@@ -232,6 +236,7 @@ class Memory:
     def _map_pages(self, region: Region) -> None:
         if region.buffer is None:
             return
+        self.layout_version += 1
         delta = region.buffer.address + region.offset - region.start
         pages = slice(region.start >> PAGE_BITS, region.end >> PAGE_BITS)
         if "r" in region.perms:
@@ -410,12 +415,14 @@ class Memory:
 
     def watch_code(self, page: int) -> None:
         """Call the code hook before any store to guest page number ``page`` or to an alias of it."""
+        self.layout_version += 1
         for alias in self.aliases(page):
             self._code_pages.add(alias)
             self.write_pages[alias] = 0
 
     def unwatch_code(self, page: int) -> None:
         """Undo :meth:`watch_code`: stores to the page and its aliases are fast again."""
+        self.layout_version += 1
         for alias in self.aliases(page):
             self._code_pages.discard(alias)
             region = self.find(alias << PAGE_BITS)

@@ -14,7 +14,8 @@ from emu.cpu.map import PAGE, PAGE_BITS
 from emu.cpu.shadow import INIT
 from emu.cpu.state import OFFSETS, ExitReason
 from emu.cpu.translator.checks import Checks
-from emu.cpu.translator.emitter import GUEST, SHADOW, STATE, TABLE, Emitter
+from emu.cpu.translator.emitter import GUEST, RARELY, SHADOW, STATE, TABLE, Emitter
+from emu.cpu.translator.engine_data import MISS, TAIL
 from emu.cpu.value_ir import IrBits
 
 READ, WRITE, SHADOW_PAGES = "read_pages", "write_pages", "shadow_pages"
@@ -32,6 +33,9 @@ class Site(Protocol):
     def exit_unless(self, condition: str, pc: str, reason: int) -> None:
         """Leave unless the i1 holds."""
 
+    def entry(self, is_store: bool) -> str:
+        """Address of the engine's entry for the current base register; "" to use the page tables."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -45,6 +49,9 @@ class Place:
 
 def open_tables(em: Emitter, checks: Checks) -> None:
     """Load the tables' addresses, which never change while units run."""
+    em.line(f"%engine.p = getelementptr i8, ptr %s, i64 {OFFSETS['engine_data']}")
+    em.line(f"%engine = load ptr, ptr %engine.p{STATE}, !invariant.load !8")
+    em.line(f"%engine.miss = getelementptr ptr, ptr %engine, i64 {MISS}")
     for table in (READ, WRITE, *([SHADOW_PAGES] if checks.bounds else [])):
         em.line(f"%{table}.p = getelementptr i8, ptr %s, i64 {OFFSETS[table]}")
         em.line(f"%{table} = load ptr, ptr %{table}.p{STATE}, !invariant.load !8")
@@ -79,6 +86,11 @@ def put(site: Site, place: Place, value: IrBits) -> None:
 
 def find(site: Site, table: str, size: int, address: IrBits) -> Place:
     """``size`` bytes of guest memory, checked for reading or writing."""
+    entry = site.entry(table == WRITE)
+    align = min(address.known_alignment, size)
+    if entry:
+        delta = stretch(site, table, entry, address, size, ExitReason.STEP)
+        return Place(_pointer(site.em, delta, address.zext(64).name), align)
     em = site.em
     page = em.value(f"lshr i32 {address.name}, {PAGE_BITS}")
     index = em.value(f"zext i32 {page} to i64")
@@ -90,22 +102,39 @@ def find(site: Site, table: str, size: int, address: IrBits) -> Place:
         good = em.value(f"and i1 {good}, {fits}")
     site.exit_unless(good, site.exact_pc, ExitReason.STEP)
     wide = em.value(f"zext i32 {address.name} to i64")
-    pointer = _pointer(em, delta, wide)
-    align = min(address.known_alignment, size)
-    if not site.checks.bounds:
-        return Place(pointer, align)
-    return _permitted(site, table, size, index, wide, Place(pointer, align))
+    place = Place(_pointer(em, delta, wide), align)
+    return _permitted(site, table, size, index, wide, place) if site.checks.bounds else place
 
 
-def find_range(site: Site, table: str, low: IrBits, high: IrBits, reason: int) -> str:
-    """Host offset of the guest bytes ``low .. high``, at most a page apart; left unless they have one."""
+def stretch(site: Site, table: str, entry: str, address: IrBits, size: int, reason: int) -> str:
+    """Host offset of ``size`` bytes (at most a page) from ``address`` on, by the engine's entry; left if
+    none.
+    """
     em = site.em
-    first = _entry(em, table, low.lshr(PAGE_BITS).zext(64).name)
-    last = _entry(em, table, high.lshr(PAGE_BITS).zext(64).name)
-    mapped = em.value(f"icmp ne i64 {first}, 0")
-    same = em.value(f"icmp eq i64 {first}, {last}")
-    site.exit_unless(em.value(f"and i1 {mapped}, {same}"), site.exact_pc, reason)
-    return first
+    first = em.value(f"load i32, ptr {entry}{TABLE}")
+    length_at = em.value(f"getelementptr i8, ptr {entry}, i64 4")
+    length = em.value(f"load i32, ptr {length_at}{TABLE}")
+    offset_at = em.value(f"getelementptr i8, ptr {entry}, i64 8")
+    known = em.value(f"load i64, ptr {offset_at}{TABLE}")
+    inside = address - IrBits.of(em, 32, 1, first)
+    limit = IrBits.of(em, 32, 1, length)
+    if size > TAIL + 1:
+        fits = (inside.zext(64) + (size - TAIL - 1)).ult(limit.zext(64))
+    else:
+        fits = inside.ult(limit)
+    miss, join = em.new_block("miss"), em.new_block("hit")
+    found_in = em.current.label
+    em.fork(fits.name, join, miss, RARELY)
+    em.enter(miss)
+    helper = em.value(f"load ptr, ptr %engine.miss{TABLE}, !invariant.load !8")
+    asked = em.value(
+        f"call preserve_allcc i64 {helper}(ptr %{table}, {address.typed}, i32 {size}, ptr {entry})"
+    )
+    site.exit_unless(em.value(f"icmp ne i64 {asked}, 0"), site.exact_pc, reason)
+    asked_in = em.current.label
+    em.jump(join)
+    em.enter(join)
+    return em.value(f"phi i64 [ {known}, %{found_in} ], [ {asked}, %{asked_in} ]")
 
 
 def place_at(site: Site, delta: str, address: IrBits, size: int) -> Place:

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from emu.cpu.map import PAGE_BITS, PAGES
 from emu.cpu.state import OFFSETS, ExitReason
 from emu.cpu.translator import access
 from emu.cpu.translator.calls import look_up
 from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.emitter import GUEST, METADATA, STATE, TABLE, Emitter
+from emu.cpu.translator.engine_data import HELPERS, TAIL
 from emu.cpu.translator.native import module_header
 from emu.cpu.value_ir import IrBits, scalar
 
-NAMES = ("spill", "fill", "span", "run", "finish")
+NAMES = (*HELPERS, "run", "finish")
 
 
 def module(checks: Checks) -> str:
     """LLVM text of all helpers."""
     functions = [_spill(checks), _fill(checks), _run(), _finish()]
-    bodies = "\n".join([*(function.em.text() for function in functions), _SPAN])
+    bodies = "\n".join([*(function.em.text() for function in functions), _SPAN, _MISS])
     declarations = set().union(*(function.em.declarations for function in functions))
     return "\n".join([module_header(), bodies, *sorted(declarations), METADATA])
 
@@ -51,6 +53,80 @@ ret i64 0
 """The host offset that all pages from the first to the last have in common, or 0."""
 
 
+REACH = 64
+"""Pages on either side that ``miss`` looks at."""
+
+_MISS = f"""
+define preserve_allcc i64 @miss(ptr %table, i32 %address, i32 %size, ptr %entry) nounwind {{
+begin:
+%page = lshr i32 %address, {PAGE_BITS}
+%first = zext i32 %page to i64
+%at = getelementptr i64, ptr %table, i64 %first
+%delta = load i64, ptr %at{TABLE}
+%mapped = icmp ne i64 %delta, 0
+br i1 %mapped, label %end, label %fail
+end:
+%reach = add i32 %size, -1
+%final = add i32 %address, %reach
+%page2 = lshr i32 %final, {PAGE_BITS}
+%second = zext i32 %page2 to i64
+%at2 = getelementptr i64, ptr %table, i64 %second
+%delta2 = load i64, ptr %at2{TABLE}
+%same = icmp eq i64 %delta, %delta2
+br i1 %same, label %down, label %fail
+down:
+%low = phi i64 [ %first, %end ], [ %below, %take ]
+%lowest = sub i64 %first, {REACH}
+%far = icmp sle i64 %low, %lowest
+%zero = icmp eq i64 %low, 0
+%stop = or i1 %far, %zero
+br i1 %stop, label %up, label %look
+look:
+%below = sub i64 %low, 1
+%at3 = getelementptr i64, ptr %table, i64 %below
+%delta3 = load i64, ptr %at3{TABLE}
+%equal3 = icmp eq i64 %delta3, %delta
+br i1 %equal3, label %take, label %up
+take:
+br label %down
+up:
+%high = phi i64 [ %first, %down ], [ %first, %look ], [ %above, %take2 ]
+%highest = add i64 %first, {REACH}
+%far2 = icmp sge i64 %high, %highest
+%last = icmp eq i64 %high, {PAGES - 1}
+%stop2 = or i1 %far2, %last
+br i1 %stop2, label %fill, label %look2
+look2:
+%above = add i64 %high, 1
+%at4 = getelementptr i64, ptr %table, i64 %above
+%delta4 = load i64, ptr %at4{TABLE}
+%equal4 = icmp eq i64 %delta4, %delta
+br i1 %equal4, label %take2, label %fill
+take2:
+br label %up
+fill:
+%start64 = shl i64 %low, {PAGE_BITS}
+%start = trunc i64 %start64 to i32
+store i32 %start, ptr %entry{TABLE}
+%pages0 = sub i64 %high, %low
+%pages = add i64 %pages0, 1
+%bytes = shl i64 %pages, {PAGE_BITS}
+%length64 = sub i64 %bytes, {TAIL}
+%length = trunc i64 %length64 to i32
+%length.at = getelementptr i8, ptr %entry, i64 4
+store i32 %length, ptr %length.at{TABLE}
+%delta.at = getelementptr i8, ptr %entry, i64 8
+store i64 %delta, ptr %delta.at{TABLE}
+ret i64 %delta
+fail:
+ret i64 0
+}}"""
+"""The host offset of ``size`` bytes, or 0 when they have none in common; fills the entry.
+
+It keeps all registers, so that units need not save any for a call that is hardly ever made.
+"""
+
+
 class Helper:
     """A function ``i32 (ptr %s, i32 %n)`` under construction; stands in for a Frame."""
 
@@ -68,6 +144,10 @@ class Helper:
         self.em.enter(out)
         self.em.close("ret i32 1")
         self.em.enter(after)
+
+    def entry(self, is_store: bool) -> str:
+        """Helpers use the page tables."""
+        return ""
 
     def state(self, name: str) -> IrBits:
         """A 32-bit field."""

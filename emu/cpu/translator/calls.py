@@ -78,6 +78,5 @@ def look_up(frame: StateReader, target: IrBits) -> str:
 def engine_data(frame: Frame, place: int) -> str:
     """Pointer number ``place`` of the engine's table of helpers."""
     em = frame.em
-    table = frame.load_state("engine_data", "ptr")
-    at = em.value(f"getelementptr ptr, ptr {table}, i64 {place}")
+    at = em.value(f"getelementptr ptr, ptr %engine, i64 {place}")
     return em.value(f"load ptr, ptr {at}{TABLE}")

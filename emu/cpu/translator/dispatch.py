@@ -12,6 +12,7 @@ from emu.cpu.state import ExitReason, address_of
 from emu.cpu.translator.blocks import BLOCKS
 from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.discover import LIMIT, Code, LoopEnd, Reader, discover
+from emu.cpu.translator.engine_data import EngineData
 from emu.cpu.translator.leave import REASON, Leave
 from emu.cpu.translator.library import library, unit_key
 from emu.cpu.translator.lookup import JumpTable
@@ -52,7 +53,8 @@ class Translator:
         helpers = self._library.helpers(self.choices.checks)
         self._finish = helpers["finish"]
         self._run_native = _FUNCTION(helpers["run"])
-        self._helpers = (ctypes.c_uint64 * 3)(*(helpers[name] for name in ("spill", "fill", "span")))
+        self._data = EngineData(helpers)
+        self._layout = -1
         self._tables: dict[Mode, JumpTable] = {}
         self._mode: Mode | None = None
         self._hints: dict[int, frozenset[LoopEnd]] = {}
@@ -77,7 +79,7 @@ class Translator:
     def run(self) -> ExitReason:
         """Run from PC to the return address (RETURN) or until the budget is used up (BUDGET). Raises Trap."""
         state, stepper, end = self.state, self.stepper, self.return_address
-        state.engine_data = ctypes.addressof(self._helpers)
+        state.engine_data = self._data.address
         while end != state.PC:
             left = self._run_units()
             reason = left & REASON
@@ -96,6 +98,7 @@ class Translator:
         """Units count the budget down; instructions follow from it."""
         state = self.state
         self._enter_mode()
+        self._follow_layout()
         total = state.instructions + state.budget
         reason: int = self._run_native(address_of(state), DEPTH)
         state.instructions = total - state.budget
@@ -103,6 +106,12 @@ class Translator:
             trouble, self._trouble = self._trouble, None
             raise trouble
         return reason
+
+    def _follow_layout(self) -> None:
+        """Forget what is known of guest memory when the page tables have changed."""
+        if self._layout != self.memory.layout_version:
+            self._layout = self.memory.layout_version
+            self._data.forget()
 
     def _enter_mode(self) -> None:
         mode = Mode.of(self.state)
@@ -170,13 +179,15 @@ class Translator:
         self._tables[mode].set(pc, function)
         self._units[pc] = code
         self._watch(code)
+        self._follow_layout()
         return function
 
     def _watch(self, code: Code) -> None:
         for start, data in code.ranges():
             for page in range(start >> PAGE_BITS, ((start + len(data) - 1) >> PAGE_BITS) + 1):
                 self._pages.setdefault(page, set()).add(code.entry)
-                self.memory.watch_code(page)
+                if not self.memory.is_watched(page):
+                    self.memory.watch_code(page)
 
     def _code_changes(self, address: int, size: int) -> None:
         """Bytes on a page with translated code are about to change."""

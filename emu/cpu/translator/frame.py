@@ -16,6 +16,7 @@ from emu.cpu.translator.accumulator import Accumulator
 from emu.cpu.translator.cells import BUDGET, Cell, Key, make_cell
 from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.emitter import RARELY, STATE, Block, Emitter
+from emu.cpu.translator.engine_data import entry_offset
 from emu.cpu.value_ir import IrBits
 
 _SPARE_STORES = 4
@@ -88,6 +89,10 @@ class Frame:
         self.exact_pc = "0"
         self.access_number = 0
         """Accesses of the current instruction so far."""
+        self.base_register = 0
+        """Address register that the current accesses go through."""
+        self.unit = 0
+        """Address of the unit."""
 
     # --- nodes ------------------------------------------------------------
     def new_node(self, hint: str) -> Node:
@@ -179,6 +184,13 @@ class Frame:
     @staticmethod
     def _as_stored(cell: Cell, value: IrBits) -> str:
         return f"float {value.float_name()}" if cell.is_float else value.split(cell.lane).typed
+
+    def entry(self, is_store: bool) -> str:
+        """Address of the engine's entry for accesses through the current base register (engine_data.py)."""
+        if self.checks.bounds:
+            return ""
+        offset = entry_offset(self.unit, self.base_register, is_store)
+        return self.em.value(f"getelementptr i8, ptr %engine, i64 {offset}")
 
     # --- memory side ------------------------------------------------------------
     def field_pointer(self, offset: int) -> str:

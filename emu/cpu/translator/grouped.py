@@ -33,6 +33,7 @@ class GroupedPlaces:
         for group in dict.fromkeys(self._members.values()):
             if group.is_known_early:
                 address = word_of(frame, group.base)
+                frame.base_register = next(iter(group.base.terms), 0)
                 self._offsets[group] = self._check(group, group.is_store, address & -group.align)
 
     def place(self, is_store: bool, size: int, address: IrBits) -> access.Place | None:
@@ -50,5 +51,6 @@ class GroupedPlaces:
 
     def _check(self, group: Group, is_store: bool, address: IrBits) -> str:
         table = access.WRITE if is_store else access.READ
-        low, high = address + group.low, address + (group.high - 1)
-        return access.find_range(self._frame, table, low, high, Leave.CAREFUL)
+        entry = self._frame.entry(is_store)
+        size = group.high - group.low
+        return access.stretch(self._frame, table, entry, address + group.low, size, Leave.CAREFUL)

@@ -91,6 +91,7 @@ class IrMachine(Machine):
         self.plan = plan
         self.frame.exact_pc = str(plan.insn.pc)
         self.frame.access_number = 0
+        self.frame.base_register = _base_register(plan)
         self.effects = Effects()
         self.pc = self.const(32, plan.insn.pc)
         self.next_pc = self.const(32, plan.next_pc)
@@ -183,6 +184,15 @@ class IrMachine(Machine):
 
     def note_saturation(self, exact: Bits, clamped: Bits) -> None:
         """Not noticed in translated code."""
+
+
+def _base_register(plan: Plan) -> int:
+    """The register that an instruction's accesses go through, 0 where none is named."""
+    for name in ("as", "s"):
+        file, index, _ = plan.files.get(name, ("", 0, 0))
+        if file == "ar":
+            return index
+    return 0
 
 
 class IrOperands(Operands):

@@ -65,6 +65,7 @@ class UnitTranslator:
         mnemonics = [plan.insn.mnemonic for plan in code.plans]
         lazy = "" if mode.exact_accx else lazy_kind(mnemonics)
         self.frame = Frame(self.em, qacc_lane_of(mnemonics), choices.checks, lazy)
+        self.frame.unit = code.entry
         self.machine = IrMachine(self.frame, mode, choices, blocks)
         self.operands = IrOperands(self.machine)
         self.nodes: dict[int, Node] = {}

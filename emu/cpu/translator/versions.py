@@ -19,10 +19,11 @@ from emu.cpu.translator.calls import engine_data
 from emu.cpu.translator.cells import BUDGET
 from emu.cpu.translator.discover import CodeBlock
 from emu.cpu.translator.emitter import RARELY, TABLE
+from emu.cpu.translator.engine_data import SPAN
 from emu.cpu.translator.frame import Frame, Node
 from emu.cpu.translator.grouped import word_of
 from emu.cpu.translator.scout import Access, Body
-from emu.cpu.translator.windows import SPAN, occupied
+from emu.cpu.translator.windows import occupied
 from emu.cpu.value_ir import IrBits, scalar
 
 FEWEST = 3

@@ -13,11 +13,9 @@ from emu.cpu.state import ExitReason
 from emu.cpu.translator.calls import engine_data
 from emu.cpu.translator.cells import Cell
 from emu.cpu.translator.emitter import RARELY
+from emu.cpu.translator.engine_data import FILL, SPILL
 from emu.cpu.translator.frame import Frame
 from emu.cpu.value_ir import IrBits, scalar
-
-SPILL, FILL, SPAN = 0, 1, 2
-"""Places of the helpers in the engine's table."""
 
 _START = ("WindowStart", 0)
 _BEHIND = 0xE000

@@ -1,0 +1,50 @@
+"""What units find through ``CpuState.engine_data``: helpers, and recently used stretches of guest memory.
+
+A stretch is a run of pages with one host offset, known by its first guest address, its length and the
+offset. Each place that accesses memory looks into the entry of its base register; as the entry's address is
+fixed, looking there takes no time in a chain of dependent loads, which the page table would. An access that
+an entry does not cover goes to the helper ``miss``, which asks the page tables and fills the entry. Entries
+are forgotten whenever the page tables change (``Memory.layout_version``).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+
+HELPERS = ("spill", "fill", "span", "miss")
+"""Native helpers by their place in the table."""
+SPILL, FILL, SPAN, MISS = range(len(HELPERS))
+
+ENTRY_BYTES = 16
+"""First guest address (u32), length (u32), host offset (i64)."""
+ENTRIES = 128
+"""For loads; as many follow for stores."""
+FIRST_ENTRY = 64
+"""Offset of the entries in the table."""
+TAIL = 15
+"""Bytes at the end of a stretch that its entry leaves out: whatever begins before them fits if it has 16
+bytes.
+"""
+
+_SIZE = FIRST_ENTRY + 2 * ENTRIES * ENTRY_BYTES
+
+
+class EngineData:
+    """The table of one engine, at an address that never changes."""
+
+    def __init__(self, helpers: Mapping[str, int]) -> None:
+        self._buffer = (ctypes.c_char * (_SIZE + 64))()
+        self.address = (ctypes.addressof(self._buffer) + 63) & ~63
+        table = (ctypes.c_uint64 * len(HELPERS)).from_address(self.address)
+        table[:] = [helpers[name] for name in HELPERS]
+
+    def forget(self) -> None:
+        """No stretch is known any more."""
+        ctypes.memset(self.address + FIRST_ENTRY, 0, 2 * ENTRIES * ENTRY_BYTES)
+
+
+def entry_offset(unit: int, base: int, is_store: bool) -> int:
+    """Offset of the entry for base register ``base`` in the unit at address ``unit``."""
+    number = ((unit >> 1) * 37 + base * 5) % ENTRIES
+    return FIRST_ENTRY + ENTRY_BYTES * (number + (ENTRIES if is_store else 0))
