@@ -16,6 +16,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--elf", type=_FILE, help="Firmware image; default: the bundled reference image.")
 @click.option("--spec", type=_FILE, help="Python file that describes your kernels. It is executed: trust it.")
 @click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Only these; * and ? allowed.")
+@click.option("--models", is_flag=True, help="Every stage of the three models, not kernels.")
 @click.option("--examples", type=click.IntRange(1), default=200, show_default=True, help="For each kernel.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the whole campaign.")
 @click.option("--example", type=click.IntRange(0), help="Only this example of one kernel, as drawn.")
@@ -51,6 +52,10 @@ def verify(**options: Any) -> int:
     Exit code: 0 equal, 1 mismatch, 2 wrong use, 4 the firmware trapped, 5 trouble of our own, 130
     interrupted.
     """
+    if options.pop("models"):
+        from emu.verify.models import ModelsRequest, run_models
+
+        return run_models(ModelsRequest(**{n: options[n] for n in ("elf", "tier", "fused", "json_file")}))
     from emu.verify.command import VerifyRequest, run
 
     return run(VerifyRequest(**options))

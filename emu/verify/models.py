@@ -383,7 +383,7 @@ class ModelsRequest:
     effort: Effort = field(default_factory=Effort)
 
 
-def run(request: ModelsRequest) -> int:
+def run_models(request: ModelsRequest) -> int:
     """Run the request and print what came out; the exit code."""
     from emu.verify.reference import reference_elf
 
