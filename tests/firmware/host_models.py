@@ -130,7 +130,7 @@ class HostRun:
             self.run.tap_arg = ctypes.addressof(self.table)
 
     def outcome(self, status: int, result: Any = None) -> Outcome:
-        """The results of a call. Fails when memory behind the buffers was written, or a stage is incomplete."""
+        """The results. Fails when memory behind the buffers was written, or a stage is incomplete."""
         assert (self.arena[self.arena_bytes :] == FILL).all()
         assert (self.slow[self.slow_bytes :] == FILL).all()
         assert self.table.dropped == 0
