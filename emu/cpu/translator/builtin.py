@@ -13,8 +13,8 @@ from emu.cpu.state import OFFSETS, ExitReason
 from emu.cpu.translator import access
 from emu.cpu.translator.calls import look_up
 from emu.cpu.translator.checks import Checks
-from emu.cpu.translator.emitter import GUEST, METADATA, STATE, TABLE, Emitter
-from emu.cpu.translator.engine_data import HELPERS, TAIL
+from emu.cpu.translator.emitter import METADATA, STATE, TABLE, Emitter
+from emu.cpu.translator.engine_data import HELPERS, TAIL, entry_offset
 from emu.cpu.translator.native import module_header
 from emu.cpu.value_ir import IrBits, scalar
 
@@ -177,13 +177,28 @@ class Helper:
         """Set a physical register."""
         self.em.line(f"store {value.typed}, ptr {self.register(place)}{STATE}")
 
-    def load(self, address: IrBits) -> IrBits:
-        """A word of guest memory."""
-        return access.load(self, 32, address)
+    def stretch(self, table: str, address: IrBits, size: int) -> IrBits:
+        """Host address of ``size`` bytes of guest memory, 64 bits."""
+        is_store = table == access.WRITE
+        offset = entry_offset(0, 1, is_store)
+        entry = self.em.value(f"getelementptr i8, ptr %engine, i64 {offset}")
+        delta = access.stretch(self, table, entry, address, size, 0)
+        return IrBits.of(self.em, 64, 1, delta) + address.zext(64)
 
-    def find(self, table: str, address: IrBits) -> access.Place:
-        """A word of guest memory, checked."""
-        return access.find(self, table, 4, address)
+    def words(self, table: str, address: IrBits, count: int) -> list[access.Place]:
+        """``count`` words of guest memory from ``address`` on, checked."""
+        if self.checks.bounds:
+            return [access.find(self, table, 4, address + 4 * i) for i in range(count)]
+        host = self.stretch(table, address, 4 * count)
+        places = []
+        for i in range(count):
+            pointer = self.em.value(f"inttoptr i64 {(host + 4 * i).name} to ptr")
+            places.append(access.Place(pointer, 1))
+        return places
+
+    def load(self, place: access.Place) -> IrBits:
+        """A word of guest memory."""
+        return access.get(self, place, 32)
 
     def give(self, value: int) -> None:
         """Return."""
@@ -235,16 +250,14 @@ def _choose(em: Emitter, tests: Sequence[IrBits], blocks: Sequence[object]) -> N
 def _spill_frame(helper: Helper, base: IrBits, step: int) -> None:
     """All accesses are checked before the first store: a helper does everything or nothing."""
     save = helper.read(base + (4 * step + 1)) - 16
-    places = [helper.find(access.WRITE, save + 4 * i) for i in range(4)]
+    places = helper.words(access.WRITE, save, 4)
     registers = [helper.read(base + i) for i in range(4 * step)]
     if step > 1:
         above = helper.read(base + 1) - 12
-        source = helper.find(access.READ, above).pointer
         # The first store comes before this load; where they overlap the stepper does it.
         helper.exit_unless((~(above - save + 3).ult(7)).name, "0", 0)
-        extra = IrBits.of(helper.em, 32, 1, helper.em.value(f"load i32, ptr {source}, align 1{GUEST}"))
-        below = extra - 16 * step
-        places += [helper.find(access.WRITE, below + 4 * i) for i in range(4 * step - 4)]
+        extra = helper.load(helper.words(access.READ, above, 1)[0])
+        places += helper.words(access.WRITE, extra - 16 * step, 4 * step - 4)
         helper.write(base, extra)
     for place, register in zip(places, registers, strict=True):
         access.put(helper, place, register)
@@ -268,10 +281,10 @@ def _fill(checks: Checks) -> Helper:
 
 def _fill_frame(helper: Helper, base: IrBits, step: int) -> None:
     save = helper.read(base + (4 * step + 1)) - 16
-    values = [helper.load(save + 4 * i) for i in range(4)]
+    values = [helper.load(place) for place in helper.words(access.READ, save, 4)]
     if step > 1:
-        extra = helper.load(values[1] - 12) - 16 * step
-        values += [helper.load(extra + 4 * i) for i in range(4 * step - 4)]
+        extra = helper.load(helper.words(access.READ, values[1] - 12, 1)[0]) - 16 * step
+        values += [helper.load(place) for place in helper.words(access.READ, extra, 4 * step - 4)]
     for i, value in enumerate(values):
         helper.write(base + i, value)
 

@@ -126,7 +126,8 @@ def discover(
             targets = successors(plan)
             _note_loop(plan, loop_ends)
             waiting += [target for target in targets if target != plan.next_pc]
-            leaders.update(targets if len(targets) != 1 or targets[0] != plan.next_pc else ())
+            if plan.insn.row.flow:
+                leaders.update(targets)
             if plan.next_pc not in targets:
                 break
             pc = plan.next_pc

@@ -27,7 +27,7 @@ from emu.cpu.translator.native import module_header
 from emu.cpu.translator.policy import stepper_reason
 from emu.cpu.translator.scout import Body, scout
 from emu.cpu.translator.versions import FastLoop
-from emu.cpu.translator.windows import check_panes, refill
+from emu.cpu.translator.windows import check_panes, is_plain_return, refill
 from emu.cpu.value_ir import IrBits
 
 SYMBOL = "unit"
@@ -165,20 +165,42 @@ class UnitTranslator:
         self.frame.goto(self.return_node)
 
     def _returns(self) -> None:
-        """``retw``; nothing in it depends on its address but the exits."""
-        if self.return_node is None or self.return_plan is None:
+        """``retw``; nothing in it depends on its address but the exits.
+
+        Mostly the caller's frame is in the registers and where it should be; one comparison tells.
+        """
+        if self.return_node is None:
             return
-        self.frame.enter(self.return_node)
-        self.machine.begin(self.return_plan)
-        self.frame.exact_pc = self.em.value(f"load i32, ptr {_RETURN_PC}")
-        if self.mode.has_windows and self.choices.has_helpers:
+        frame, em = self.frame, self.em
+        frame.enter(self.return_node)
+        pc = em.value(f"load i32, ptr {_RETURN_PC}")
+        frame.exact_pc = pc
+        if self.mode.has_windows:
+            plain, slow = em.new_block("plain"), em.new_block("slow")
+            em.fork(is_plain_return(frame).name, plain, slow, RARELY)
+            kept = frame.pending
+            em.enter(plain)
+            self._return_windowed(pc, is_plain=True)
+            em.enter(slow)
+            frame.pending = kept
+            frame.forget()
+        self._return_windowed(pc, is_plain=False)
+
+    def _return_windowed(self, pc: str, is_plain: bool) -> None:
+        plan, machine = self.return_plan, self.machine
+        assert plan is not None
+        assert plan.effect is not None
+        machine.begin(plan)
+        self.frame.exact_pc = pc
+        machine.raises_nothing = is_plain
+        if not is_plain and self.mode.has_windows and self.choices.has_helpers:
             refill(self.frame)
         try:
-            assert self.return_plan.effect is not None
-            self.return_plan.effect(self.machine, self.operands)
+            plan.effect(machine, self.operands)
             self._after()
         except LeaveToStepper:
             self._leave()
+        machine.raises_nothing = False
 
     # --- blocks ------------------------------------------------------------
     def _block(self, block: CodeBlock) -> None:

@@ -60,6 +60,13 @@ def refill(frame: Frame) -> None:
     _on(frame, missing, FILL, step)
 
 
+def is_plain_return(frame: Frame) -> IrBits:
+    """1 bit: the nearest frame behind the current one is the step of a0 away and still in the registers."""
+    step = frame.read(("ar", 0)).bits(31, 30).zext(32)
+    behind = rotated_starts(frame) & 0xFFFF
+    return behind.lshr(scalar(frame.em, 32, 16) - step).eq(1)
+
+
 def _on(frame: Frame, condition: IrBits, helper: int, argument: IrBits) -> None:
     """Call a helper when the condition holds; it sees and changes the state in memory."""
     em = frame.em
