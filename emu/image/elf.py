@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -91,7 +92,10 @@ def _read(source: str | Path | bytes, name: str) -> tuple[bytes, str]:
     try:
         if path.is_dir():
             raise ImageError(f"{path}: a folder, not a file")
-        size = path.stat().st_size
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ImageError(f"{path}: a pipe or a device, not a file; copy its contents into a file first")
+        size = status.st_size
         if size > LARGEST_FILE:
             raise ImageError(f"{path}: {size} bytes; no ESP32-S3 image is larger than {LARGEST_FILE}")
         return path.read_bytes(), name or path.name

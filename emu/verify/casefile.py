@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import stat
 import zlib
 from math import prod
 from pathlib import Path
@@ -21,6 +22,7 @@ FORMAT = "esp32s3-emu case"
 VERSION = 1
 _INLINE_BYTES = 256
 _LARGEST_ARRAY = 1 << 28
+_LARGEST_FILE = 1 << 28
 
 
 def encode(case: Case, note: dict[str, Any] | None = None) -> bytes:
@@ -76,9 +78,12 @@ def save(path: Path, case: Case, note: dict[str, Any] | None = None) -> None:
 def load(path: Path, kernels: dict[str, Kernel]) -> tuple[Kernel, Case]:
     """Read a case file. Raises UsageProblem when it is missing, damaged or does not fit the spec."""
     try:
+        status = path.stat()
+        if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode) or status.st_size > _LARGEST_FILE:
+            raise UsageProblem(f"{path}: not a case file (a pipe, a device, or larger than any case)")
         data = path.read_bytes()
-    except OSError as error:
-        raise UsageProblem(f"{path}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise UsageProblem(f"{path}: {getattr(error, 'strerror', None) or error}") from error
     return decode(data, kernels, str(path))
 
 

@@ -28,7 +28,7 @@ class Causes:
 
     def explain(self, kernel: Kernel, case: Case) -> list[str]:
         """Lines for the report; empty when no known cause was confirmed."""
-        trials = (self._contraction, self._leftovers, self._outside, self._misaligned)
+        trials = (self._unwritten, self._contraction, self._leftovers, self._outside, self._misaligned)
         try:
             return [line for trial in trials for line in trial(kernel, case)]
         except (ToolError, TargetFault) as error:
@@ -36,6 +36,23 @@ class Causes:
 
     def _target(self, **changes: object) -> ImageTarget:
         return ImageTarget(self._image, replace(self._options, **changes))  # type: ignore[arg-type]
+
+    def _unwritten(self, kernel: Kernel, case: Case) -> list[str]:
+        """Did one of the two leave an output alone that the other one wrote?"""
+        before = self._reference.call(replace(kernel, mirror=_nothing, returns=None), case).outputs
+        sides = {
+            "the mirror wrote nothing into {0} (it must fill the array that it gets: {0}[:] = ...)": (
+                self._reference.call(kernel, case)
+            ),
+            f"{kernel.symbol} of the image wrote nothing into {{0}}": self._target().call(kernel, case),
+        }
+        return [
+            text.format(name)
+            for name, start in before.items()
+            if start.size and len({side.outputs[name].tobytes() for side in sides.values()}) > 1
+            for text, side in sides.items()
+            if side.outputs[name].tobytes() == start.tobytes()
+        ]
 
     def _contraction(self, kernel: Kernel, case: Case) -> list[str]:
         """Fused multiply-adds: does the case agree when each of them rounds twice?"""
@@ -100,3 +117,7 @@ class Causes:
         at = pc - segment.address
         words = text(decode(segment.data[at : at + 4], pc)).replace("\t", " ")
         return f"{self._image.locate(pc)}: {words}"
+
+
+def _nothing(*arguments: object) -> None:
+    """A mirror that leaves its outputs as they were."""

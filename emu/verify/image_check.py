@@ -22,6 +22,11 @@ def check_image(image: Image, kernels: Sequence[Kernel]) -> None:
 
 def check_symbols(image: Image, kernels: Sequence[Kernel]) -> None:
     """Every kernel must be a function of the image. Raises UsageProblem that names the missing ones."""
+    if kernels and not len(image.symbols):
+        raise UsageProblem(
+            f"{image.name} has no symbols, so no function can be found in it; give the ELF file as it was "
+            "before strip"
+        )
     missing = []
     for kernel in kernels:
         if kernel.symbol not in image.symbols:

@@ -137,9 +137,13 @@ def _work(pipe: Connection, others: list[Connection], factory: Callable[[], Hand
             return
         try:
             handler = handler or factory()
-            pipe.send(("result", handler(task, _reporter(pipe))))
-        except Exception as error:
-            pipe.send(("failed", _one_line(error)))
+            news = ("result", handler(task, _reporter(pipe)))
+        except BaseException as error:  # code of users may raise anything; Ctrl-C is the parent's
+            news = ("failed", _one_line(error))
+        try:
+            pipe.send(news)
+        except OSError:
+            return  # nobody listens any more
 
 
 def _reporter(pipe: Connection) -> Callable[[int], None]:
@@ -155,7 +159,7 @@ def _reporter(pipe: Connection) -> Callable[[int], None]:
     return report
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     text = str(error).strip()

@@ -26,7 +26,7 @@ def all_dims(kernel: Kernel, drawn: Mapping[str, int]) -> dict[str, int]:
     """Drawn dimensions plus the derived ones, computed in their order."""
     dims = {d.name: int(drawn[d.name]) for d in kernel.dims}
     for name, rule in kernel.derived.items():
-        dims[name] = int(_user(kernel, f"derived size {name!r}", rule, dims))
+        dims[name] = _user(kernel, f"derived size {name!r}", lambda d, rule=rule: int(rule(d)), dims)
     return dims
 
 
@@ -44,8 +44,13 @@ def valid_mask(kernel: Kernel, tensor: Tensor, dims: Mapping[str, int]) -> np.nd
     """Flat mask of the elements that are compared, or None for all of them."""
     if tensor.valid is None:
         return None
-    chosen = _user(kernel, f"valid elements of {tensor.name!r}", tensor.valid, dims)
-    shape = shape_of(kernel, tensor, dims)
+    chosen, shape = tensor.valid, shape_of(kernel, tensor, dims)
+    what = f"valid elements of {tensor.name!r}"
+    found: np.ndarray[Any, Any] = _user(kernel, what, lambda d: _mask(chosen(d), shape), dims)
+    return found
+
+
+def _mask(chosen: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     if isinstance(chosen, np.ndarray) and chosen.dtype == bool:
         return chosen.reshape(-1)
     mask = np.zeros(shape, bool)

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from emu.kernels.spec import REGISTRY, Dim, Kernel, Scalar, Tensor
+from emu.kernels.spec import REGISTRY, Kernel, Scalar, Tensor
 from emu.verify.errors import UsageProblem
 from emu.verify.families import family
-from emu.verify.shapes import all_dims, fixed_value, scalars, shape_of, tensors
+from emu.verify.shapes import all_dims, fixed_value, scalars, shape_of, tensors, valid_mask
+from emu.verify.spectypes import check_types
 
 _DTYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32")
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_.$]*")
@@ -28,7 +29,7 @@ def load_spec(path: Path) -> dict[str, Kernel]:
     Raises UsageProblem with file and line when it cannot be read, does not run, or registers nothing.
     """
     if not path.is_file():
-        raise UsageProblem(f"spec file {path}: no such file")
+        raise UsageProblem(f"spec file {path}: {'not a file' if path.exists() else 'no such file'}")
     before = set(REGISTRY)
     _execute(path)
     found = {symbol: k for symbol, k in REGISTRY.items() if symbol not in before}
@@ -47,26 +48,35 @@ def _execute(path: Path) -> None:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
-        raise UsageProblem(f"spec file {path}:{error.lineno}: {error.msg}") from error
-    except Exception as error:
-        raise UsageProblem(f"spec file {_line(path, error)}: {type(error).__name__}: {error}") from error
+        place = f"{error.filename or path}:{error.lineno}" if error.lineno else str(path)
+        raise UsageProblem(f"spec file {place}: {error.msg}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too: its code would pass for a verdict
+        text = str(error).strip().splitlines()
+        reason = f": {text[0]}" if text else ""
+        raise UsageProblem(f"spec file {_line(path, error)}: {type(error).__name__}{reason}") from error
 
 
-def _line(path: Path, error: Exception) -> str:
+def _line(path: Path, error: BaseException) -> str:
     """``file:line`` of the innermost frame inside the spec file."""
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    here = path.resolve()
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f.lineno for f in frames if Path(f.filename).resolve() == here]
     return f"{path}:{lines[-1]}" if lines else str(path)
 
 
 def validate(kernels: Mapping[str, Kernel]) -> None:
     """Check every spec. Raises UsageProblem that names kernel, parameter and what is wrong."""
-    for kernel in kernels.values():
+    for name, kernel in kernels.items():
+        check_types(name, kernel)
         _check_names(kernel)
         for tensor in tensors(kernel):
             _check_tensor(kernel, tensor)
         _check_dims(kernel)
         for tensor in tensors(kernel):
             _check_size(kernel, tensor)
+            _check_mask(kernel, tensor)
         for scalar in scalars(kernel):
             _check_scalar(kernel, scalar)
         _check_returns(kernel)
@@ -91,8 +101,14 @@ def _check_names(kernel: Kernel) -> None:
 
 def _check_dims(kernel: Kernel) -> None:
     for dim in kernel.dims:
-        if not isinstance(dim, Dim) or dim.multiple < 1 or dim.low > dim.high:
+        if dim.multiple < 1 or dim.low > dim.high:
             raise _complain(kernel, f"dimension {dim!r}: wants low <= high and multiple >= 1")
+        if (dim.high - dim.low) % dim.multiple:
+            raise _complain(
+                kernel,
+                f"dimension {dim.name}: {dim.low} plus steps of {dim.multiple} never gives {dim.high}; for "
+                f" multiples of {dim.multiple} both ends must be some",
+            )
     for name in ("low", "high"):
         dims = all_dims(kernel, {d.name: getattr(d, name) for d in kernel.dims})
         for tensor in tensors(kernel):
@@ -122,9 +138,19 @@ def _check_tensor(kernel: Kernel, tensor: Tensor) -> None:
 
 def _check_size(kernel: Kernel, tensor: Tensor) -> None:
     what = f"tensor {tensor.name}"
-    largest = prod(shape_of(kernel, tensor, all_dims(kernel, {d.name: d.low for d in kernel.dims})))
+    smallest = all_dims(kernel, {d.name: d.low for d in kernel.dims})
+    largest = prod(shape_of(kernel, tensor, smallest))
     if largest * np.dtype(tensor.dtype).itemsize > 1 << 22:
         raise _complain(kernel, f"{what}: even the smallest sizes give {largest:,} elements, more than fit")
+
+
+def _check_mask(kernel: Kernel, tensor: Tensor) -> None:
+    """It would be looked at only when results differ; then it is too late to hear that it is wrong."""
+    dims = all_dims(kernel, {d.name: d.low for d in kernel.dims})
+    mask = valid_mask(kernel, tensor, dims)
+    size = prod(shape_of(kernel, tensor, dims))
+    if mask is not None and mask.size != size:
+        raise _complain(kernel, f"tensor {tensor.name}: valid gives {mask.size} elements of {size}")
 
 
 def _check_scalar(kernel: Kernel, scalar: Scalar) -> None:

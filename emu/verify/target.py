@@ -52,10 +52,20 @@ class Target(Protocol):
 
 
 def return_bits(kernel: Kernel, value: Any) -> int | None:
-    """Bit pattern of a return value in the dtype that the spec names, or None for a void function."""
+    """Bit pattern of a return value in the dtype that the spec names, or None for a void function.
+
+    Integers wrap as in C. Raises ToolError for what is no single number of that kind: 0.75 is not 0.
+    """
     if kernel.returns is None:
         return None
     dtype = np.dtype(kernel.returns)
+    wanted = (bool, int, np.bool_, np.integer, *((float, np.floating) if dtype.kind == "f" else ()))
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not isinstance(value, wanted):
+        text = f"{' '.join(repr(value).split())[:60]} ({type(value).__name__})"
+        text = "nothing" if value is None else text
+        raise ToolError(f"the mirror of {kernel.symbol} returned {text}; its spec says {kernel.returns}")
     if dtype.kind == "f":
         return int(np.array(value, dtype).view(f"u{dtype.itemsize}"))
     return int(value) & ((1 << 8 * dtype.itemsize) - 1)
@@ -83,10 +93,8 @@ class MirrorTarget:
         arguments = [views[p.name] if isinstance(p, Tensor) else case.scalars[p.name] for p in kernel.params]
         try:
             value = kernel.mirror(*arguments)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ToolError(_mirror_message(kernel, error)) from error
-        if kernel.returns is not None and value is None:
-            raise ToolError(f"the mirror of {kernel.symbol} returned nothing; its spec says {kernel.returns}")
         damage = layout.damage()
         if damage:
             raise ToolError(f"the mirror of {kernel.symbol} wrote outside its arrays: {damage[0]}")
@@ -96,7 +104,7 @@ class MirrorTarget:
         """Nothing to release."""
 
 
-def _mirror_message(kernel: Kernel, error: Exception) -> str:
+def _mirror_message(kernel: Kernel, error: BaseException) -> str:
     """One line that names the mirror's own file and line, not ours."""
     frames = traceback.extract_tb(error.__traceback__)[1:]
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
