@@ -323,6 +323,8 @@ class UnitTranslator:
         calls.call(self.frame, target, back)
         self.level = 0
         self._guard_loops(back)
+        # The callee may have left less than the way from here to the next check needs.
+        self._check_budget(back)
 
     def _jump(self, target: IrBits) -> None:
         if target.value is None:
