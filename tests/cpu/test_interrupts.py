@@ -105,6 +105,20 @@ def test_a_timer_is_taken_exactly_at_its_instruction(timer: int, tier: str) -> N
     assert entered.address == CODE
 
 
+def test_the_budget_ends_a_run_at_exactly_its_instruction() -> None:
+    """Calls, returns, loops and branches: wherever the budget ends, the run stands there."""
+    engine, plain = engine_with(), engine_with(tier="stepper")
+    plain.begin("f", [DATA, 4])
+    for budget in range(1, 120):
+        plain.state.budget = 1
+        plain.advance()
+        engine.begin("f", [DATA, 4])
+        before = engine.state.instructions
+        engine.state.budget = budget
+        engine.advance()
+        assert (engine.state.instructions - before, engine.state.PC) == (budget, plain.state.PC)
+
+
 def outcome(engine: Engine, seed: int) -> tuple[object, ...]:
     """Everything after a run under a storm of timers and lines."""
     rng = random.Random(seed)
