@@ -168,6 +168,8 @@ def _operand(kind, rng, pc, favourite):
         near = rng.randrange(8) if kind.max >= 0 else kind.mask_of_field - rng.randrange(256)
         value = kind.value(rng.getrandbits(kind.width) if rng.random() < 0.3 else near)
         return (kind.base(pc) + value) & 0xFFFFFFFF
+    if kind.width and rng.random() < 0.2:
+        return rng.choice((kind.min, kind.max))
     return kind.value(rng.getrandbits(kind.width)) if kind.width else kind.offset
 
 

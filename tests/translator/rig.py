@@ -125,15 +125,18 @@ def random_state(rng, pc, next_pc, loop_begin):
     state.PSINTLEVEL = rng.randrange(16)
     state.WindowBase = rng.randrange(16)
     starts = 1 << state.WindowBase
-    for _ in range(rng.choice([0, 0, 1, 2, 3, 5])):
+    for _ in range(rng.choice([0, 0, 0, 1, 2, 3, 5, 64])):
         starts |= 1 << rng.randrange(16)
     state.WindowStart = starts
     if rng.random() < 0.6:
         # A return address that fits: retw needs it, and everything else takes it as a number.
         state.ar[4 * state.WindowBase] = rng.randrange(4) << 30 | (CODE + rng.randrange(256)) & 0x3FFFFFFF
     state.LCOUNT = rng.choice([0, 0, 1, 2, 0xFFFFFFFF, rng.getrandbits(32)])
-    state.LEND = rng.choice([next_pc, next_pc, rng.getrandbits(32), CODE + rng.randrange(512)])
-    state.LBEG = rng.choice([loop_begin, loop_begin, pc, next_pc, CODE + 0x400])
+    ends = [0, 0xFFFFFFFF]
+    state.LEND = rng.choice(
+        [next_pc, next_pc, next_pc, rng.getrandbits(32), CODE + rng.randrange(512), *ends]
+    )
+    state.LBEG = rng.choice([loop_begin, loop_begin, pc, next_pc, CODE + 0x400, *ends])
     state.PC = pc
     state.instructions = rng.getrandbits(40)
     state.budget = 3

@@ -23,6 +23,22 @@ FUSED = (
 )
 
 
+CLOSERS = (
+    *[("bnez", {"s": 7})] * 4,
+    *[("bne", {"s": 7, "t": 6})] * 3,
+    ("bne", {"s": 6, "t": 7}),
+    ("bnei", {"s": 7, "imm": 256}),
+    *[(key, {"s": 7, "t": 6}) for key in ("blt", "bltu", "bge", "bgeu")],
+    *[(key, {"s": 6, "t": 7}) for key in ("blt", "bltu", "bge", "bgeu")],
+    ("bgez", {"s": 7}),
+    ("bltz", {"s": 7}),
+    ("bltui", {"s": 7, "imm": 256}),
+    ("bgei", {"s": 7, "imm": 1}),
+    ("beqz", {"s": 7}),
+)
+"""Branches back; a7 moves."""
+
+
 @pytest.fixture
 def pair(tmp_path):
     made = Pair()
@@ -42,8 +58,8 @@ def opened(monkeypatch):
 class Loop:
     """A random loop of one block over streams of memory, with its pointers near an edge of the region."""
 
-    def __init__(self, seed):
-        self.rng = rng = random.Random(seed)
+    def __init__(self, seed, is_branch=False):
+        self.rng = rng = random.Random(f"{seed} {is_branch}")
         self.program = program = Program()
         self.count = rng.choice(COUNTS)
         self.words = []
@@ -51,14 +67,39 @@ class Loop:
         steps = [self._pointer(register) for register in (2, 3)]
         program.emit("l32r", t=4, literal=LITERALS + 8)
         self.words.append(rng.choice(STEPS) & 0xFFFFFFFF)
-        program.emit("movi", t=7, imm=self.count)
-        program.emit(rng.choice(("loop", "loopnez", "loopgtz")), s=7, target="end")
+        close = self._open_branch_loop() if is_branch else self._open_hardware_loop()
         for _ in range(rng.randint(1, 4)):
             self._access()
         for register, step in zip((2, 3), steps, strict=True):
             self._move(register, step)
-        program.place("end")
+        close()
         program.emit("ret")
+
+    def _open_hardware_loop(self):
+        kind = self.rng.choice(("loop", "loopnez", "loopgtz"))
+        self.program.emit("movi", t=7, imm=self.count)
+        self.program.emit(kind, s=7, target="end")
+        return lambda: self.program.place("end")
+
+    def _open_branch_loop(self):
+        """The counter a7 goes from one literal to another, or just misses it."""
+        rng, program = self.rng, self.program
+        step = rng.choice((-1, -1, -2, -4, 1, 1, 3, 4))
+        first = rng.choice((0, 0, 5, 1000, 0x7FFFFFF0, 0x80000010, 0xFFFFFFF8, rng.getrandbits(32)))
+        last = first + step * (self.count - rng.choice((0, 0, 0, 1))) + rng.choice((0, 0, 0, 1, -1))
+        small = rng.choice((0, 0, 1, 4, 256))
+        for register, value in ((7, small if rng.random() < 0.4 else first), (6, last)):
+            self.words.append(value - step * self.count if value == small and register == 7 else value)
+            program.emit("l32r", t=register, literal=LITERALS + 4 * (len(self.words) - 1))
+        self.words = [word & 0xFFFFFFFF for word in self.words]
+        program.place("again")
+
+        def close():
+            program.emit("addi", t=7, s=7, imm=step)
+            key, values = rng.choice(CLOSERS)
+            program.emit(key, **values, target="again")
+
+        return close
 
     def _pointer(self, register):
         """A pointer whose last access lies near one end of the region, or anywhere."""
@@ -109,8 +150,19 @@ def test_loops_near_the_edges_of_memory(pair, opened, part):
         pair.check(f"loop {seed}", *loop.program.assemble(), False, loop.words, budget=budget)
     assert len(opened) > 50
     assert pair.outcomes["RETURN"] > 15
-    assert pair.outcomes["BUDGET"] > 2
+    assert pair.outcomes["BUDGET"] > 0
     assert pair.outcomes["UNMAPPED_LOAD"] + pair.outcomes["UNMAPPED_STORE"] > 10
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_loops_that_a_branch_closes(pair, opened, part):
+    for seed in range(60 * part, 60 * part + 60):
+        loop = Loop(seed, is_branch=True)
+        budget = loop.rng.choice((2000, 2000, 2000, 40, 100))
+        pair.check(f"branch loop {seed}", *loop.program.assemble(), False, loop.words, budget=budget)
+    assert len(opened) > 20
+    assert pair.outcomes["RETURN"] > 10
+    assert pair.outcomes["BUDGET"] > 0
 
 
 def _copy_loop(count):

@@ -155,7 +155,6 @@ class Accumulator:
         """Once for each block: enough is left of the window for the rest of it, or a new one is opened."""
         if self.is_open:
             return
-        self.settle()
         self.is_open = True
         frame, em = self._frame, self._em
         budget = frame.budget_left()

@@ -8,7 +8,7 @@ gives an unknown value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from emu.cpu.values import Bits, Operand
@@ -32,17 +32,40 @@ class Linear:
         terms = dict(self.terms)
         for register, count in other.terms.items():
             terms[register] = terms.get(register, 0) + sign * count
-        kept = {register: count for register, count in terms.items() if count}
-        return Linear(MappingProxyType(kept), (self.constant + sign * other.constant) & _MASK)
+        return Linear(_kept(terms), (self.constant + sign * other.constant) & _MASK)
+
+    def times(self, factor: int) -> Linear:
+        """A multiple."""
+        terms = {register: count * factor for register, count in self.terms.items()}
+        return Linear(_kept(terms), self.constant * factor & _MASK)
+
+
+def _kept(terms: dict[int, int]) -> Mapping[int, int]:
+    """Without what vanishes modulo 2**32."""
+    signed = {register: (count + (1 << 31) & _MASK) - (1 << 31) for register, count in terms.items()}
+    return MappingProxyType({register: count for register, count in signed.items() if count})
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A comparison of two words: ``left kind right`` with kind eq, ult or slt, or its negation."""
+
+    kind: str
+    left: Linear
+    right: Linear
+    is_negated: bool = False
 
 
 class Form(Bits):
-    """A value of some shape; ``linear`` is None when nothing is known of it."""
+    """A value of some shape; ``linear`` is None when nothing is known of it, ``relation`` also for flags."""
 
-    def __init__(self, lane: int, count: int = 1, linear: Linear | None = None) -> None:
+    def __init__(
+        self, lane: int, count: int = 1, linear: Linear | None = None, relation: Relation | None = None
+    ) -> None:
         self.lane = lane
         self.count = count
         self.linear = linear
+        self.relation = relation
 
     def _like(self) -> Form:
         return Form(self.lane, self.count)
@@ -81,6 +104,14 @@ class Form(Bits):
         if align & (align - 1) or self.linear.align > 1:
             return self._like()
         return Form(WORD, 1, Linear(self.linear.terms, self.linear.constant, align))
+
+    def _compare(self, kind: str, other: Operand) -> Form:
+        left, right = self.linear, self._linear_of(other)
+        if self.lane != WORD or self.count != 1 or left is None or right is None:
+            return self._flag()
+        if left.align > 1 or right.align > 1:
+            return self._flag()
+        return Form(1, 1, None, Relation(kind, left, right))
 
     # --- shapes -----------------------------------------------------------------------------------------
     def split(self, lane: int) -> Form:
@@ -142,14 +173,21 @@ class Form(Bits):
         return self._like()
 
     def __invert__(self) -> Form:
-        return self._like()
+        known = self.relation
+        if known is None:
+            return self._like()
+        return Form(1, 1, None, replace(known, is_negated=not known.is_negated))
 
     def __neg__(self) -> Form:
         return self._like()
 
     def shl(self, amount: Operand) -> Form:
         """See :meth:`Bits.shl`."""
-        return self._like()
+        count = amount if isinstance(amount, int) else getattr(amount, "number", None)
+        known = self.linear
+        if known is None or count is None or known.align > 1 or not 0 <= count < WORD or self.lane != WORD:
+            return self._like()
+        return Form(WORD, 1, known.times(1 << count))
 
     def lshr(self, amount: Operand) -> Form:
         """See :meth:`Bits.lshr`."""
@@ -201,15 +239,15 @@ class Form(Bits):
 
     def eq(self, other: Operand) -> Form:
         """See :meth:`Bits.eq`."""
-        return self._flag()
+        return self._compare("eq", other)
 
     def ult(self, other: Operand) -> Form:
         """See :meth:`Bits.ult`."""
-        return self._flag()
+        return self._compare("ult", other)
 
     def slt(self, other: Operand) -> Form:
         """See :meth:`Bits.slt`."""
-        return self._flag()
+        return self._compare("slt", other)
 
     def feq(self, other: Bits) -> Form:
         """See :meth:`Bits.feq`."""

@@ -6,6 +6,7 @@ faster than building an object for each and printing it afterwards.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 STATE = ", !tbaa !1"
@@ -48,6 +49,10 @@ class Block:
         self.is_closed = False
 
 
+def _nothing() -> None:
+    """Nothing."""
+
+
 class Emitter:
     """Appends lines to a current block; hands out value names and labels.
 
@@ -58,6 +63,8 @@ class Emitter:
         """`signature` is the text between ``define`` and ``{``."""
         self.signature = signature
         self.declarations: set[str] = set()
+        self.before_close: Callable[[], None] = _nothing
+        """Called before a block ends, to write what must not be left for one of its successors."""
         self.entry = Block("entry")
         self.blocks = [self.entry]
         self.current = self.entry
@@ -103,6 +110,7 @@ class Emitter:
 
     def close(self, terminator: Line) -> None:
         """End the current block; a second terminator is a fault of the caller."""
+        self.before_close()
         if self.current.is_closed:
             raise AssertionError(f"block {self.current.label} has two terminators")
         self._lines.append(terminator)

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 
 from emu.cpu.state import OFFSETS
 from emu.cpu.translator.accumulator import Accumulator
+from emu.cpu.translator.affine import Linear
 from emu.cpu.translator.cells import BUDGET, Cell, Key, make_cell
 from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.emitter import RARELY, STATE, Block, Emitter
 from emu.cpu.translator.engine_data import entry_offset
-from emu.cpu.value_ir import IrBits
+from emu.cpu.value_ir import IrBits, scalar
 
 _SPARE_STORES = 4
 _ACCX: Key = ("ACCX", 0)
@@ -75,6 +76,7 @@ class Frame:
     def __init__(self, em: Emitter, qacc_lane: int, checks: Checks, lazy: str) -> None:
         self.em = em
         self.accumulator = Accumulator(self, lazy) if lazy else None
+        em.before_close = self.settle
         self.checks = checks
         self._qacc_lane = qacc_lane
         self.cells: dict[Key, Cell] = {}
@@ -116,8 +118,7 @@ class Frame:
         self.em.jump(node.block)
 
     def link(self, node: Node) -> None:
-        """Note that control may go from here to ``node``; comes before the branch itself."""
-        self.settle()
+        """Note that control may go from here to ``node``."""
         self.node.successors.append(node)
 
     def settle(self) -> None:
@@ -152,6 +153,13 @@ class Frame:
                 value = IrBits(self.em, cell.width, 1, {cell.lane: name})
             self._values[key] = value
         return value
+
+    def sum_of(self, linear: Linear) -> IrBits:
+        """A sum of address registers as they are now, 32 bits; not forced to any alignment."""
+        total = scalar(self.em, 32, linear.constant)
+        for register, count in linear.terms.items():
+            total = self.read(("ar", register)) * count + total
+        return total
 
     def write(self, key: Key, value: IrBits) -> None:
         """New value of a cell, in effect at once."""
@@ -292,13 +300,11 @@ class Frame:
     # --- leaving the unit ------------------------------------------------------------
     def exit_here(self, pc: str, reason: int, point: Point | None = None) -> None:
         """End the current block by leaving the unit; ``pc``: an i32 by LLVM name."""
-        self.settle()
         made = self._exit(pc, reason, point)
         self.em.close(Late(lambda: f"br label %{made.label}"))
 
     def exit_unless(self, condition: str, pc: str, reason: int) -> None:
         """Leave the unit unless the i1 holds; translation goes on where it does."""
-        self.settle()
         made = self._exit(pc, reason, None)
         after = self.em.new_block("ok")
         self.em.close(Late(lambda: f"br i1 {condition}, label %{after.label}, label %{made.label}{RARELY}"))

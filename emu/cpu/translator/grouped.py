@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from emu.cpu.translator import access
-from emu.cpu.translator.affine import Linear
 from emu.cpu.translator.frame import Frame
 from emu.cpu.translator.groups import Group, Place
 from emu.cpu.translator.leave import Leave
-from emu.cpu.value_ir import IrBits, scalar
-
-
-def word_of(frame: Frame, linear: Linear) -> IrBits:
-    """A sum of address registers as they are now, 32 bits."""
-    total = scalar(frame.em, 32, linear.constant)
-    for register, count in linear.terms.items():
-        total = frame.read(("ar", register)) * count + total
-    return total
+from emu.cpu.value_ir import IrBits
 
 
 class GroupedPlaces:
@@ -32,7 +23,7 @@ class GroupedPlaces:
         frame.exact_pc = str(pc)
         for group in dict.fromkeys(self._members.values()):
             if group.is_known_early:
-                address = word_of(frame, group.base)
+                address = frame.sum_of(group.base)
                 frame.base_register = next(iter(group.base.terms), 0)
                 self._offsets[group] = self._check(group, group.is_store, address & -group.align)
 

@@ -9,7 +9,8 @@ from typing import cast
 from emu.cpu.machine import Cause, Machine, Operands
 from emu.cpu.plan import Plan
 from emu.cpu.state import STATES
-from emu.cpu.translator.affine import Form, Linear, number, register
+from emu.cpu.translator.affine import Form, Linear, Relation, number, register
+from emu.cpu.translator.controls import BranchLoop, Control, HardwareLoop, branch_loop
 from emu.cpu.translator.discover import CodeBlock
 from emu.cpu.translator.machine import Choices
 from emu.cpu.translator.modes import MODE_STATES, Mode
@@ -44,18 +45,25 @@ class Body:
     pane: int
     accx_writers: frozenset[str]
     """Mnemonics that change ACCX."""
+    control: Control
+
+    @property
+    def straight(self) -> tuple[Plan, ...]:
+        """The instructions without the branch that closes the loop."""
+        return self.plans if isinstance(self.control, HardwareLoop) else self.plans[:-1]
 
 
-def scout(block: CodeBlock, mode: Mode, choices: Choices) -> Body | None:
+def scout(block: CodeBlock, mode: Mode, choices: Choices, is_hardware_loop: bool) -> Body | None:
     """The body of a loop that consists of one block; None when it has no fast version."""
     machine = ScoutMachine(mode, choices)
     try:
-        for plan in block.plans:
+        for plan in block.plans if is_hardware_loop else block.plans[:-1]:
             machine.run(plan)
+        control = HardwareLoop(block) if is_hardware_loop else _branch(machine, block.plans[-1])
     except NotStraight:
         return None
     steps = _steps(machine)
-    if steps is None:
+    if steps is None or control is None or not (machine.accesses or machine.accx_writers):
         return None
     return Body(
         tuple(block.plans),
@@ -63,7 +71,38 @@ def scout(block: CodeBlock, mode: Mode, choices: Choices) -> Body | None:
         steps,
         max(plan.pane for plan in block.plans),
         frozenset(machine.accx_writers),
+        control,
     )
+
+
+def _branch(machine: ScoutMachine, plan: Plan) -> BranchLoop | None:
+    """The control of a loop that ends with this branch."""
+    relation = machine.run_branch(plan)
+    if relation is None:
+        return None
+    left, right = (step_of(machine, side) for side in (relation.left, relation.right))
+    return None if left is None or right is None else branch_loop(relation, left, right)
+
+
+def step_of(machine: ScoutMachine, address: Linear) -> Linear | None:
+    """How a sum of registers moves from one iteration to the next; None when that is not even."""
+    total = Linear()
+    for index, count in address.terms.items():
+        step = _step(machine, index)
+        if step is None:
+            return None
+        moved = total.plus(step.times(count))
+        assert moved is not None
+        total = moved
+    return total
+
+
+def _step(machine: ScoutMachine, index: int) -> Linear | None:
+    if index >= FRESH:
+        return None
+    after = machine.registers[index].linear
+    step = None if after is None else after.plus(Linear({index: 1}), -1)
+    return None if step is None or any(_moves(machine, other) for other in step.terms) else step
 
 
 def _steps(machine: ScoutMachine) -> dict[int, Linear] | None:
@@ -71,11 +110,8 @@ def _steps(machine: ScoutMachine) -> dict[int, Linear] | None:
     used = {index for access in machine.accesses for index in access.address.terms}
     steps = {}
     for index in used:
-        if index >= FRESH:
-            return None
-        after = machine.registers[index].linear
-        step = None if after is None else after.plus(Linear({index: 1}), -1)
-        if step is None or any(_moves(machine, other) for other in step.terms):
+        step = _step(machine, index)
+        if step is None:
             return None
         steps[index] = step
     return steps
@@ -108,6 +144,8 @@ class ScoutMachine(Machine):
         self._readings = choices.readings
         self._writes: list[tuple[int, Form]] = []
         self._names = FRESH
+        self._takes_branch = False
+        self._branch_if: Form | None = None
         self.plan: Plan | None = None
 
     def run(self, plan: Plan) -> None:
@@ -122,6 +160,16 @@ class ScoutMachine(Machine):
         plan.effect(self, ScoutOperands(self))
         for index, value in self._writes:
             self.registers[index] = self._named(value)
+
+    def run_branch(self, plan: Plan) -> Relation | None:
+        """The condition under which a conditional branch is taken, in terms of the start; None if unknown."""
+        if plan.effect is None or plan.insn.row.flow != "branch":
+            raise NotStraight
+        self.plan, self._branch_if = plan, None
+        self._takes_branch = True
+        self.pc, self.next_pc = number(32, plan.insn.pc), number(32, plan.next_pc)
+        plan.effect(self, ScoutOperands(self))
+        return self._branch_if.relation if self._branch_if is not None else None
 
     def forget_registers(self) -> None:
         """Nothing is known of the address registers any more."""
@@ -183,7 +231,9 @@ class ScoutMachine(Machine):
 
     def branch(self, condition: Bits, target: Bits) -> None:
         """See :meth:`Machine.branch`."""
-        raise NotStraight
+        if not self._takes_branch:
+            raise NotStraight
+        self._branch_if = cast(Form, condition)
 
     def jump(self, target: Bits) -> None:
         """See :meth:`Machine.jump`."""

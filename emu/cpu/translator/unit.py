@@ -15,7 +15,7 @@ from emu.cpu.state import OFFSETS, ExitReason
 from emu.cpu.translator import access, calls
 from emu.cpu.translator.accumulator import lazy_kind
 from emu.cpu.translator.cells import BUDGET, qacc_lane_of
-from emu.cpu.translator.discover import Code, CodeBlock
+from emu.cpu.translator.discover import Code, CodeBlock, successors
 from emu.cpu.translator.emitter import METADATA, RARELY, STATE, Emitter
 from emu.cpu.translator.frame import Frame, Node
 from emu.cpu.translator.grouped import GroupedPlaces
@@ -75,6 +75,7 @@ class UnitTranslator:
         self.return_node: Node | None = None
         self.return_plan: Plan | None = None
         self.level = 0
+        self.block_start = -1
         self.margin = len(code.plans)
 
     def function_text(self) -> str:
@@ -127,11 +128,12 @@ class UnitTranslator:
         if self.choices.checks.bounds:
             return {}
         found = {}
-        for begin, end in self.code.loop_ends:
-            block = self.code.blocks.get(begin)
-            body = scout(block, self.mode, self.choices) if block and block.end == end else None
-            if body is not None and self._is_lazy_body(body):
-                found[begin] = body
+        for start, block in self.code.blocks.items():
+            is_hardware_loop = (start, block.end) in self.code.loop_ends
+            if is_hardware_loop or start in successors(block.plans[-1]):
+                body = scout(block, self.mode, self.choices, is_hardware_loop)
+                if body is not None and self._is_lazy_body(body):
+                    found[start] = body
         return found
 
     def _is_lazy_body(self, body: Body) -> bool:
@@ -141,11 +143,12 @@ class UnitTranslator:
 
     def _fast_loop(self, block: CodeBlock, body: Body) -> None:
         frame, machine = self.frame, self.machine
+        self.block_start = -1
         loop = FastLoop(frame, block, body, self.nodes[block.start], self.checked[block.start])
         loop.open(self.mode.has_windows, self.margin)
         machine.places = loop
         for copies in loop.bodies():
-            for plan in body.plans * copies:
+            for plan in body.straight * copies:
                 assert plan.effect is not None
                 machine.begin(plan)
                 plan.effect(machine, self.operands)
@@ -206,6 +209,7 @@ class UnitTranslator:
     def _block(self, block: CodeBlock) -> None:
         self.frame.enter(self.checked.get(block.start, self.nodes[block.start]))
         self.level = block.window_level
+        self.block_start = block.start
         self.frame.block_length = len(block.plans)
         if block.is_loop_head:
             self._check_budget(block.start)
@@ -353,8 +357,13 @@ class UnitTranslator:
 
     def _edge(self, pc: int) -> tuple[Node, bool]:
         """The node for ``pc``, or a new one that has to leave the unit."""
-        node = self.nodes.get(pc)
+        node = self._node(pc)
         return (self.frame.new_node("out"), True) if node is None else (node, False)
+
+    def _node(self, pc: int) -> Node | None:
+        """Where to go on at ``pc``. A loop that goes around stays in the version that it is in."""
+        node = self.nodes.get(pc)
+        return self.checked.get(pc, node) if pc == self.block_start else node
 
     def _leave_to(self, node: Node, pc: int) -> None:
         self.frame.enter(node)
@@ -363,7 +372,7 @@ class UnitTranslator:
     def _go(self, pc: int) -> None:
         """Continue at ``pc``: in the unit, or in another one."""
         self.frame.settle_budget()
-        node = self.nodes.get(pc)
+        node = self._node(pc)
         if node is not None:
             self.frame.goto(node)
         else:
@@ -396,7 +405,7 @@ class UnitTranslator:
         frame, em = self.frame, self.em
         where = frame.read(("LBEG", 0))
         for begin in begins:
-            node = self.checked.get(begin, self.nodes.get(begin))
+            node = self._node(begin)
             if node is None:
                 continue
             other = frame.new_node("other")

@@ -1,4 +1,4 @@
-"""Fast versions of hardware loops: everything is checked once, then the body runs on plain pointers.
+"""Fast versions of loops: everything is checked once, then the body runs on plain pointers.
 
 A loop whose body is one straight block with addresses that move by fixed steps gets a second version.
 Before it, once for many iterations: every address range lies in memory with one host offset, no address
@@ -21,7 +21,6 @@ from emu.cpu.translator.discover import CodeBlock
 from emu.cpu.translator.emitter import RARELY, TABLE
 from emu.cpu.translator.engine_data import SPAN
 from emu.cpu.translator.frame import Frame, Node
-from emu.cpu.translator.grouped import word_of
 from emu.cpu.translator.scout import Access, Body
 from emu.cpu.translator.windows import occupied
 from emu.cpu.value_ir import IrBits, scalar
@@ -30,7 +29,6 @@ FEWEST = 3
 """Iterations for which the checks pay."""
 MOST = 1 << 20
 """Iterations in one go."""
-_COUNT, _END, _BEGIN = ("LCOUNT", 0), ("LEND", 0), ("LBEG", 0)
 
 
 @dataclass
@@ -104,10 +102,9 @@ def _distance(a: Linear, b: Linear) -> int | None:
 def _step_of(body: Body, address: Linear) -> Linear:
     total = Linear()
     for register, count in address.terms.items():
-        for _ in range(abs(count)):
-            moved = total.plus(body.steps[register], 1 if count > 0 else -1)
-            assert moved is not None
-            total = moved
+        moved = total.plus(body.steps[register].times(count))
+        assert moved is not None
+        total = moved
     return total
 
 
@@ -127,7 +124,7 @@ class FastLoop:
         self._is_lazy = bool(body.accx_writers) and frame.accumulator is not None
         self._pointers: list[tuple[str, IrBits, int]] = []
         self._next: Iterator[Place] = iter(())
-        self._limit = scalar(frame.em, 64, 0)
+        self._limit = self._count = scalar(frame.em, 64, 0)
         self._counter, self._times_cell = f"%i.{block.start:x}", f"%n.{block.start:x}"
         frame.em.entry.lines[:0] = [f"{cell} = alloca i64" for cell in (self._counter, self._times_cell)]
 
@@ -141,15 +138,14 @@ class FastLoop:
         """Head and checks; what follows is the fast version, through :meth:`bodies`."""
         frame, em = self.frame, self.em
         frame.enter(self.head)
-        count = frame.read(_COUNT)
-        worth = frame.read(_END).eq(self.block.end) & frame.read(_BEGIN).eq(self.block.start)
-        worth = worth & ~count.ult(FEWEST - 1)
+        self._count, worth = self.body.control.count(frame)
+        worth = worth & ~self._count.ult(FEWEST)
         if has_windows and self.body.pane > self.block.window_level:
             worth = worth & ~occupied(frame, scalar(em, 32, self.body.pane), self.block.window_level)
         self._or_checked(worth)
         if self._is_lazy:
             self._open_window()
-        self._limit = self._times(count.zext(64) + 1, margin)
+        self._limit = self._times(self._count, margin)
         self._pointers_of(self._limit)
         em.line(f"store i64 0, ptr {self._counter}")
 
@@ -213,9 +209,9 @@ class FastLoop:
 
     def _check(self, stream: Stream, times: IrBits) -> tuple[IrBits, IrBits, IrBits]:
         """Host offset, first guest address and step of a stream, if all of it is plain memory."""
-        word = word_of(self.frame, stream.first)
+        word = self.frame.sum_of(stream.first)
         first = ((word & -stream.align) if stream.is_even else word).zext(64)
-        step = word_of(self.frame, stream.step).sext(64)
+        step = self.frame.sum_of(stream.step).sext(64)
         if stream.align > 1 and step.known_alignment < stream.align:
             self._or_checked((step & (stream.align - 1)).eq(0))
         last = first + step * (times - 1)
@@ -293,15 +289,14 @@ class FastLoop:
 
     def _close(self) -> None:
         """All iterations done: behind the loop; else back to the head for what is left."""
-        frame, em = self.frame, self.em
-        count = frame.read(_COUNT)
+        frame, em, control = self.frame, self.em, self.body.control
         frame.write(BUDGET, frame.read(BUDGET) - self._limit * self._length)
         all_done, some = frame.new_node("alldone"), frame.new_node("somedone")
         frame.link(all_done)
         frame.link(some)
-        em.fork(self._limit.eq(count.zext(64) + 1).name, all_done.block, some.block, RARELY)
+        em.fork(self._limit.eq(self._count).name, all_done.block, some.block, RARELY)
         frame.enter(some)
-        frame.write(_COUNT, frame.read(_COUNT) - self._limit.trunc(32))
+        control.after(frame, self._limit, is_all=False)
         frame.goto(self.head)
         frame.enter(all_done)
-        frame.write(_COUNT, scalar(em, 32, 0))
+        control.after(frame, self._limit, is_all=True)

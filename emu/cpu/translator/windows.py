@@ -70,7 +70,6 @@ def is_plain_return(frame: Frame) -> IrBits:
 def _on(frame: Frame, condition: IrBits, helper: int, argument: IrBits) -> None:
     """Call a helper when the condition holds; it sees and changes the state in memory."""
     em = frame.em
-    frame.settle()
     slow, join = em.new_block("window"), em.new_block("ok")
     em.fork((~condition).name, join, slow, RARELY)
     em.enter(slow)
