@@ -109,9 +109,9 @@ def random(kind: str, seed: str, extreme: bool, outputs: int | None, output: Pat
 def draw(prompt: str, **options: Any) -> int:
     """Draw a 64x64 face: emu draw "улыбающаяся девушка со светлыми волосами" --seed 7 -o face.png."""
     from emu.models.command_draw import DrawRequest, run
-    from emu.models.console import forgiving_output, typed_text
+    from emu.models.console import prepare_terminal, typed_text
 
-    forgiving_output()
+    prepare_terminal()
     if options["target"] == "image":
         options["elf"] = _reference(options["elf"])
     return run(DrawRequest(prompt=typed_text(prompt), **options))
@@ -128,9 +128,9 @@ def draw(prompt: str, **options: Any) -> int:
 def classify(texts: tuple[str, ...], **options: Any) -> int:
     """Classes of short texts (32 bytes) by the ternary transformer: emu classify 12+34."""
     from emu.models.command_text import TextRequest, run_classify
-    from emu.models.console import forgiving_output, typed_text
+    from emu.models.console import prepare_terminal, typed_text
 
-    forgiving_output()
+    prepare_terminal()
     if options["target"] == "image":
         options["elf"] = _reference(options["elf"])
     top = options.pop("top")
@@ -150,9 +150,9 @@ def classify(texts: tuple[str, ...], **options: Any) -> int:
 def generate(prompt: str, **options: Any) -> int:
     """Continue a text with the small language model."""
     from emu.models.command_text import TextRequest, run_generate
-    from emu.models.console import forgiving_output, typed_text
+    from emu.models.console import prepare_terminal, typed_text
 
-    forgiving_output()
+    prepare_terminal()
     if options["target"] == "image":
         options["elf"] = _reference(options["elf"])
     extra = {name: options.pop(name) for name in ("tokens", "temperature", "seed")}
@@ -175,9 +175,9 @@ def generate(prompt: str, **options: Any) -> int:
 def compare(kind: str, **options: Any) -> int:
     """How far int8, ternary or int4 arithmetic is from float: noise of every stage, and what it does."""
     from emu.models.command_compare import CompareRequest, run
-    from emu.models.console import forgiving_output, typed_text
+    from emu.models.console import prepare_terminal, typed_text
 
-    forgiving_output()
+    prepare_terminal()
     text = options.pop("text")
     return run(CompareRequest(kind=kind, text=None if text is None else typed_text(text), **options))
 

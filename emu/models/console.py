@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 
 def typed_text(argument: str) -> str:
@@ -28,9 +29,33 @@ def typed_text(argument: str) -> str:
     return argument
 
 
+def announce_compilation() -> None:
+    """Say once, on the terminal, when mirrors have to be compiled before anything can run."""
+    from numba.core import event
+
+    class Announcer(event.Listener):  # type: ignore[misc]
+        told = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.told:
+                print("compiling the mirrors for this machine; this is done once", file=sys.stderr)
+            self.told = True
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    event.register("numba:compile", Announcer())
+
+
 def forgiving_output() -> None:
     """Let characters that the terminal's encoding lacks become ?, instead of ending the command."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
+
+
+def prepare_terminal() -> None:
+    """What every command of the models does first."""
+    forgiving_output()
+    announce_compilation()

@@ -22,7 +22,14 @@ DTYPES: Final = (np.float32, np.int8, np.uint8, np.int32)
 """numpy types by the numbers of ``enum emu_dtype``."""
 
 RECORD: Final = np.dtype(
-    [("name", "S24"), ("dtype", "<u4"), ("total", "<u4"), ("seen", "<u4"), ("unused", "<u4"), ("digest", "<u8")]
+    [
+        ("name", "S24"),
+        ("dtype", "<u4"),
+        ("total", "<u4"),
+        ("seen", "<u4"),
+        ("unused", "<u4"),
+        ("digest", "<u8"),
+    ]
 )
 """struct emu_digest."""
 

@@ -79,9 +79,7 @@ class ImageModel:
 
     kind: Kind
 
-    def __init__(
-        self, file: ModelFile, elf: Path | Image, options: EngineOptions | None = None
-    ) -> None:
+    def __init__(self, file: ModelFile, elf: Path | Image, options: EngineOptions | None = None) -> None:
         """``elf``: the firmware.
 
         Raises ImageError, RunError when internal RAM has no room for a model.

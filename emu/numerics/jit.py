@@ -21,12 +21,12 @@ def jit(function: F) -> F:
     would turn the expression around it into double arithmetic (docs/numerics.md section 1).
     """
     dispatcher = numba.njit(nogil=True, error_model="numpy", fastmath=False)(function)
-    _enable_cache(dispatcher)
+    enable_cache(dispatcher, function.__module__)
     return cast(F, dispatcher)
 
 
-def _enable_cache(dispatcher: Any) -> None:
-    """Cache under a stamp that covers every building block.
+def enable_cache(dispatcher: Any, module: str) -> None:
+    """Cache compiled code of a module under a stamp that covers every building block.
 
     Numba stamps an entry with the text of the function's own file only. A kernel whose building block was
     edited in another file would go on running its old arithmetic, so the stamp gets a digest of all of them.
@@ -37,7 +37,7 @@ def _enable_cache(dispatcher: Any) -> None:
         _warn_uncached(str(error))
         return
     file = dispatcher._cache._cache_file
-    file._source_stamp = (file._source_stamp, *_stamp(dispatcher.py_func.__module__))
+    file._source_stamp = (file._source_stamp, sources_digest(*_rooms(module)))
     _forget_damage(dispatcher._cache)
 
 
@@ -55,14 +55,11 @@ def _forget_damage(cache: Any) -> None:
     cache.load_overload = load_or_forget
 
 
-def _stamp(module: str) -> tuple[str, ...]:
-    """What else compiled code of a module depends on: sources; for models the chosen matrix product too."""
+def _rooms(module: str) -> tuple[str, ...]:
+    """Rooms whose sources a module's compiled code may contain, () for numerics and kernels."""
     if not module.startswith("emu.models."):
-        return (sources_digest(),)
-    from emu.numerics.gemm.variant import chosen
-
-    rooms = ("numerics", "kernels", "models/blocks", "/".join(module.split(".")[1:3]))
-    return sources_digest(*rooms), chosen()
+        return ()
+    return "numerics", "kernels", "models/blocks", "/".join(module.split(".")[1:3])
 
 
 @functools.cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,8 @@ def compare_t2i(file: ModelFile, request: Request, dtype: Float) -> FloatReport:
     scales = {"dec.in": s_in[0], **{f"dec.conv{k}": s_in[k + 1] for k in range(9)}}
     report = FloatReport(_compare(reference, mirror, scales))
     error = np.abs(np.rint(wanted) - found.astype(np.float64))
-    report.summary = {"mean grey difference": float(error.mean()), "largest grey difference": float(error.max())}
+    report.summary["mean grey difference"] = float(error.mean())
+    report.summary["largest grey difference"] = float(error.max())
     return report
 
 
@@ -90,7 +92,7 @@ def compare_tinylm(file: ModelFile, tokens: Sequence[int], dtype: Float) -> Floa
     reference, mirror = Recorder(("*",)), Recorder(("*",))
     exact, quantized = FloatTinylm(file, dtype), TinylmMirror(file)
     losses, agreed = np.zeros(2), 0
-    for token, following in zip(tokens, tokens[1:], strict=False):
+    for token, following in pairwise(tokens):
         logits = exact.step(token, reference), quantized.step(token, mirror).astype(np.float64)
         losses -= [np.log(max(float(softmax(x)[following]), 1e-300)) for x in logits]
         agreed += int(logits[0].argmax()) == int(logits[1].argmax())

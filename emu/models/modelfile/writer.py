@@ -70,7 +70,14 @@ def assemble(kind: int, parts: list[tuple[TensorSpec, bytes]], parameters: tuple
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write ``data`` so that a reader sees either the old file or the whole new one."""
+    """Write ``data`` so that a reader sees either the old file or the whole new one.
+
+    A link stays one; a device or a pipe is written into.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    path = path.resolve()
     handle, name = tempfile.mkstemp(dir=path.parent or Path(), prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -11,7 +11,7 @@ from emu.models.blocks.attention import AttentionRoom, attention, attention_room
 from emu.models.blocks.linear import GOOD, Linear, Quantized, linear, quantize_rows, quantized
 from emu.models.blocks.mlp import MlpRoom, mlp, mlp_room
 from emu.models.t2i import sizes as s
-from emu.models.t2i.weights import DenoiserWeights, TextBlock, TextWeights
+from emu.models.t2i.weights import TextBlock
 from emu.numerics.activations import silu
 from emu.numerics.constants import ONE, ZERO, f32
 from emu.numerics.jit import jit
@@ -53,11 +53,11 @@ def text_room() -> TextRoom:
 
 
 @jit
-def text_embedding(ids: S32Array, w: TextWeights, x: F32Array) -> None:
+def text_embedding(ids: S32Array, emb: F32Array, pos: F32Array, x: F32Array) -> None:
     """x [T][96] = embedding + position."""
     for r in range(len(ids)):
         for c in range(x.shape[1]):
-            x[r, c] = w.emb[ids[r], c] + w.pos[r, c]
+            x[r, c] = emb[ids[r], c] + pos[r, c]
 
 
 @jit
@@ -153,21 +153,21 @@ def _two_layers(fc1: Linear, fc2: Linear, room: RowRoom, y: F32Array) -> int:
 
 
 @jit
-def text_condition(m: F32Array, w: TextWeights, room: RowRoom, y: F32Array) -> int:
+def text_condition(m: F32Array, ln: F32Array, fc1: Linear, fc2: Linear, room: RowRoom, y: F32Array) -> int:
     """y [1][192] = fc2(silu(fc1(ln(m)))) for m [1][96]."""
     norms.layernorm(m, 1, m.shape[1], room.y, room.sums[:1], room.sums[1:])
-    norms.affine(room.y, 1, w.ln[0], w.ln[1])
-    return _two_layers(w.fc1, w.fc2, room, y)
+    norms.affine(room.y, 1, ln[0], ln[1])
+    return _two_layers(fc1, fc2, room, y)
 
 
 @jit
-def time_vector(t: np.float32, w: DenoiserWeights, room: RowRoom, y: F32Array) -> int:
+def time_vector(t: np.float32, freq: F32Array, fc1: Linear, fc2: Linear, room: RowRoom, y: F32Array) -> int:
     """y [1][192] = fc2(silu(fc1(time embedding of t)))."""
-    p, half = t * _THOUSAND, len(w.freq)
+    p, half = t * _THOUSAND, len(freq)
     for k in range(half):
-        sin_u, cos_u = sincos_turn(turns(p, w.freq[k]))
+        sin_u, cos_u = sincos_turn(turns(p, freq[k]))
         room.y[0, k], room.y[0, half + k] = cos_u, sin_u
-    return _two_layers(w.time1, w.time2, room, y)
+    return _two_layers(fc1, fc2, room, y)
 
 
 @jit

@@ -8,7 +8,7 @@ import numpy as np
 
 from emu.models.blocks import norms
 from emu.models.blocks.attention import AttentionRoom, attention, attention_room
-from emu.models.blocks.linear import GOOD, Quantized, apply_linear, linear, quantize_rows, quantized
+from emu.models.blocks.linear import GOOD, Linear, Quantized, apply_linear, linear, quantize_rows, quantized
 from emu.models.blocks.mlp import MlpRoom, mlp, mlp_room
 from emu.models.t2i import sizes as s
 from emu.models.t2i.condition import RowRoom, modulation, row_room
@@ -178,30 +178,67 @@ def _mlp_half(
 
 
 @jit
-def _first_layer(z: F32Array, w: DenoiserWeights, room: BranchRoom) -> int:
-    """x = linear(patch(z)) + pos."""
+def _begin(
+    z: F32Array,
+    temb: F32Array,
+    ctext: F32Array,
+    mod: Linear,
+    layer: Linear,
+    pos: F32Array,
+    room: BranchRoom,
+    places: S32Array,
+    kept: F32Array,
+) -> tuple[int, int]:
+    """cond, mod, x = linear(patch(z)) + pos: (bad row, stage)."""
+    for c in range(len(room.cond)):
+        room.cond[c] = temb[c] + ctext[c]
+    _keep(kept, places, 0, room.cond)
+    bad = modulation(room.cond, mod, room.row, room.mod)
+    if bad != GOOD:
+        return bad, 1
+    _keep(kept, places, 1, room.mod)
     patch(z, room.patches)
     bad = quantize_rows(room.patches, room.x.shape[0], room.patches.shape[1], room.pq)
     if bad != GOOD:
-        return bad
-    apply_linear(room.pq, room.x.shape[0], w.patch, room.acc, room.x)
+        return bad, 2
+    apply_linear(room.pq, room.x.shape[0], layer, room.acc, room.x)
     for r in range(room.x.shape[0]):
         for c in range(room.x.shape[1]):
-            room.x[r, c] += w.pos[r, c]
-    return GOOD
+            room.x[r, c] += pos[r, c]
+    _keep(kept, places, 2, room.x)
+    return GOOD, 0
 
 
 @jit
-def _last_layer(w: DenoiserWeights, room: BranchRoom, places: S32Array, kept: F32Array) -> tuple[int, int]:
+def _block(
+    b: Block,
+    gelu: tuple[F32Array, F32Array],
+    room: BranchRoom,
+    first: int,
+    places: S32Array,
+    kept: F32Array,
+) -> tuple[int, int]:
+    """One block, its stages from number ``first`` on: (bad row, stage)."""
+    for k in range(6):
+        for c in range(room.m.shape[1]):
+            room.m[k, c] = room.mod[0, k * room.m.shape[1] + c] + b.table[k, c]
+    bad, stage = _attention_half(b, room, first, places, kept)
+    if bad != GOOD:
+        return bad, stage
+    return _mlp_half(b, gelu, room, first, places, kept)
+
+
+@jit
+def _end(mod: Linear, layer: Linear, room: BranchRoom, places: S32Array, kept: F32Array) -> tuple[int, int]:
     """v = unpatch(linear(modulate(layernorm(x)))): (bad row, stage)."""
     stage = len(places) - 3
     cols = room.x.shape[1]
-    bad = modulation(room.cond, w.final_mod, room.row, room.mod[:, : 2 * cols])
+    bad = modulation(room.cond, mod, room.row, room.mod[:, : 2 * cols])
     if bad != GOOD:
         return bad, stage
     _keep(kept, places, stage, room.mod[0, : 2 * cols])
     _normed(room, room.mod[0, :cols], room.mod[0, cols : 2 * cols])
-    bad = linear(room.y, room.x.shape[0], w.final, room.xq, room.acc, room.patches)
+    bad = linear(room.y, room.x.shape[0], layer, room.xq, room.acc, room.patches)
     if bad != GOOD:
         return bad, stage + 1
     unpatch(room.patches, room.v)
@@ -209,24 +246,6 @@ def _last_layer(w: DenoiserWeights, room: BranchRoom, places: S32Array, kept: F3
     return GOOD, 0
 
 
-@jit
-def _blocks(w: DenoiserWeights, room: BranchRoom, places: S32Array, kept: F32Array) -> tuple[int, int]:
-    for i in range(len(w.blocks)):
-        b = w.blocks[i]
-        first = _FIRST_BLOCK + _PER_BLOCK * i
-        for k in range(6):
-            for c in range(room.m.shape[1]):
-                room.m[k, c] = room.mod[0, k * room.m.shape[1] + c] + b.table[k, c]
-        bad, stage = _attention_half(b, room, first, places, kept)
-        if bad != GOOD:
-            return bad, stage
-        bad, stage = _mlp_half(b, w.gelu, room, first, places, kept)
-        if bad != GOOD:
-            return bad, stage
-    return GOOD, 0
-
-
-@jit
 def run_branch(
     z: F32Array,
     temb: F32Array,
@@ -238,20 +257,14 @@ def run_branch(
 ) -> tuple[int, int]:
     """``room.v`` from z [16][16][4], temb [192], ctext [192]; (-1, 0), or (bad row, number of its stage).
 
-    ``kept``: float32 [PLACES[-1]] for all stages, or empty when nobody wants them.
+    ``kept``: float32 [PLACES[-1]] for all stages, or empty when nobody wants them. The parts are compiled one
+    by one: a function that takes all weights at once would take long to compile.
     """
-    for c in range(len(room.cond)):
-        room.cond[c] = temb[c] + ctext[c]
-    _keep(kept, places, 0, room.cond)
-    bad = modulation(room.cond, w.mod, room.row, room.mod)
-    if bad != GOOD:
-        return bad, 1
-    _keep(kept, places, 1, room.mod)
-    bad = _first_layer(z, w, room)
-    if bad != GOOD:
-        return bad, 2
-    _keep(kept, places, 2, room.x)
-    bad, stage = _blocks(w, room, places, kept)
+    bad, stage = _begin(z, temb, ctext, w.mod, w.patch, w.pos, room, places, kept)
+    for i, block in enumerate(w.blocks):
+        if bad != GOOD:
+            return bad, stage
+        bad, stage = _block(block, w.gelu, room, _FIRST_BLOCK + _PER_BLOCK * i, places, kept)
     if bad != GOOD:
         return bad, stage
-    return _last_layer(w, room, places, kept)
+    return _end(w.final_mod, w.final, room, places, kept)

@@ -125,7 +125,7 @@ class T2iMirror:
         w, rows = self.weights.text, len(tokens)
         _tell(tap, "tok", tokens)
         x = np.zeros((rows, s.TEXT_D), np.float32)
-        condition.text_embedding(tokens, w, x)
+        condition.text_embedding(tokens, w.emb, w.pos, x)
         _tell(tap, "txt.emb", x)
         for i, block in enumerate(w.blocks):
             name = f"txt.b{i}.attn"
@@ -141,7 +141,8 @@ class T2iMirror:
         if rows:
             condition.pooled(x, rows, m[0])
         for b in range(2):
-            _check(condition.text_condition(m[b : b + 1], w, self._row, ctext[b : b + 1]), "ctext")
+            row, y = m[b : b + 1], ctext[b : b + 1]
+            _check(condition.text_condition(row, w.ln, w.fc1, w.fc2, self._row, y), "ctext")
         _tell(tap, "ctext", ctext)
         return ctext
 
@@ -150,7 +151,8 @@ class T2iMirror:
         t = np.float32(ONE - np.float32(step) / np.float32(request.steps))
         temb = np.zeros((1, s.D), np.float32)
         name = f"s{step}.temb"
-        _check(condition.time_vector(t, self.weights.denoiser, self._row, temb), name)
+        w = self.weights.denoiser
+        _check(condition.time_vector(t, w.freq, w.time1, w.time2, self._row, temb), name)
         _tell(tap, name, temb[0])
         results = self._both(z, temb[0], ctext, tap is not None)
         for b, (bad, stage) in enumerate(results):

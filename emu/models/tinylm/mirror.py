@@ -163,16 +163,16 @@ def _add(h: F32Array, y: F32Array) -> None:
 
 
 @jit
-def _per_layer(token: int, w: Weights, room: Room) -> int:
+def _per_layer(token: int, table: Int4Table, proj: Int4Linear, norm: F32Array, room: Room) -> int:
     """room.ple [6][64] = (rmsnorm(proj(h) / sqrt(D)) + table[token] * sqrt(P)) / sqrt(2)."""
     flat = room.ple.reshape(-1)
-    bad = _linear(room.h[0], w.proj, room, flat)
+    bad = _linear(room.h[0], proj, room, flat)
     if bad != GOOD:
         return bad
     for c in range(len(flat)):
         flat[c] = flat[c] * _INV_SQRT_D
-    norms.rmsnorm(room.ple, room.ple.shape[0], room.ple.shape[1], w.ple_norm, room.ple, room.sums)
-    table_row(w.ple, token, room.table)
+    norms.rmsnorm(room.ple, room.ple.shape[0], room.ple.shape[1], norm, room.ple, room.sums)
+    table_row(table, token, room.table)
     for c in range(len(flat)):
         flat[c] = (flat[c] + room.table[c] * _SQRT_PLE) * _INV_SQRT_2
     return GOOD
@@ -242,13 +242,21 @@ def _embedding_gate(w: Layer, gelu: tuple[F32Array, F32Array], ple: F32Array, ro
 
 @jit
 def _layer(
-    i: int, w: Weights, position: int, cache: Cache, room: Room, places: S32Array, kept: F32Array
+    i: int,
+    layer: Layer,
+    rope: F32Array,
+    gelu: tuple[F32Array, F32Array],
+    position: int,
+    cache: Cache,
+    room: Room,
+    places: S32Array,
+    kept: F32Array,
 ) -> tuple[int, int]:
     """One layer: (-1, 0), or (row, number of the stage that is not finite)."""
-    layer, first = w.layers[i], 2 + 5 * i
+    first = 2 + 5 * i
     norms.rmsnorm(room.h, 1, room.h.shape[1], layer.norm1, room.x, room.sums)
     _keep(kept, places, first, room.x[0])
-    bad, offset = _attention(layer, w.rope, position, cache, room)
+    bad, offset = _attention(layer, rope, position, cache, room)
     if bad != GOOD:
         return bad, first + offset
     _keep(kept, places, first + 1, room.qkv)
@@ -261,7 +269,7 @@ def _layer(
     if bad != GOOD:
         return bad, first + 3
     _keep(kept, places, first + 3, room.h[0])
-    bad = _embedding_gate(layer, w.gelu, room.ple[i], room)
+    bad = _embedding_gate(layer, gelu, room.ple[i], room)
     if bad != GOOD:
         return bad, first + 4
     _keep(kept, places, first + 4, room.h[0])
@@ -280,12 +288,12 @@ def _token(
 ) -> tuple[int, int]:
     table_row(w.emb, token, room.h[0])
     _keep(kept, places, 0, room.h[0])
-    bad = _per_layer(token, w, room)
+    bad = _per_layer(token, w.ple, w.proj, w.ple_norm, room)
     if bad != GOOD:
         return bad, 1
     _keep(kept, places, 1, room.ple.reshape(-1))
     for i in range(len(w.layers)):
-        bad, stage = _layer(i, w, position, caches[i], room, places, kept)
+        bad, stage = _layer(i, w.layers[i], w.rope, w.gelu, position, caches[i], room, places, kept)
         if bad != GOOD:
             return bad, stage
     norms.rmsnorm(room.h, 1, room.h.shape[1], w.norm, room.x, room.sums)

@@ -6,8 +6,6 @@ from llvmlite import ir
 
 from emu.numerics.gemm.packing import LANES
 from emu.numerics.gemm.tile import I8, I32, Step, call, load, make_product
-from emu.numerics.jit import jit
-from emu.numerics.types import S8Array, S32Array, U8Array
 
 _I16 = ir.IntType(16)
 _WORDS = ir.VectorType(_I16, 16)
@@ -58,37 +56,17 @@ def _mask(lanes: object) -> ir.Constant:
 _product = make_product(Avx2Step(), 2, 1)
 
 
-@jit
-def multiply_avx2(
-    x: S8Array,
-    x_first: int,
-    x_stride: int,
-    rows: int,
-    w: U8Array,
-    w_first: int,
-    w_stride: int,
-    blocks: int,
-    steps: int,
-    init: S32Array,
-    init_first: int,
-    acc: S32Array,
-    acc_first: int,
-    acc_stride: int,
-) -> None:
-    """See :func:`emu.numerics.gemm.multiply.multiply`."""
-    _product(
-        x,
-        x_first,
-        x_stride,
-        rows,
-        w,
-        w_first,
-        w_stride,
-        blocks,
-        steps,
-        init,
-        init_first,
-        acc,
-        acc_first,
-        acc_stride,
-    )
+def multiply_avx2(  # type: ignore[no-untyped-def]  # noqa: ANN201
+    x,
+    x_stride,
+    rows,
+    w,
+    w_stride,
+    blocks,
+    steps,
+    init,
+    acc,
+    acc_stride,  # noqa: ANN001
+):
+    """See :mod:`emu.numerics.gemm.native`; pointers, so nothing here is annotated."""
+    _product(x, x_stride, rows, w, w_stride, blocks, steps, init, acc, acc_stride)

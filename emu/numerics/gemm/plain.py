@@ -3,39 +3,40 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import carray
 
 from emu.numerics.gemm.packing import BLOCK_STEP, DEPTH, LANES
 from emu.numerics.jit import jit
 from emu.numerics.types import S8Array, S32Array, U8Array
 
 
-@jit
-def multiply_plain(
-    x: S8Array,
-    x_first: int,
-    x_stride: int,
-    rows: int,
-    w: U8Array,
-    w_first: int,
-    w_stride: int,
-    blocks: int,
-    steps: int,
-    init: S32Array,
-    init_first: int,
-    acc: S32Array,
-    acc_first: int,
-    acc_stride: int,
-) -> None:
-    """See :func:`emu.numerics.gemm.multiply.multiply`."""
+def multiply_plain(  # type: ignore[no-untyped-def]  # noqa: ANN201
+    x,
+    x_stride,
+    rows,
+    w,
+    w_stride,
+    blocks,
+    steps,
+    init,
+    acc,
+    acc_stride,  # noqa: ANN001
+):
+    """See :mod:`emu.numerics.gemm.native`; pointers, so nothing here is annotated."""
+    if rows <= 0 or blocks <= 0:
+        return
+    xs = carray(x, ((rows - 1) * x_stride + steps * DEPTH,))
+    ws = carray(w, ((blocks - 1) * w_stride + steps * BLOCK_STEP,))
+    starts = carray(init, (rows,))
+    out = carray(acc, ((rows - 1) * acc_stride + blocks * LANES,))
     for v in range(blocks):
         for r in range(rows):
-            place = acc_first + r * acc_stride + LANES * v
-            first = x_first + r * x_stride
-            sums = acc[place : place + LANES]
-            sums[:] = init[init_first + r]
+            place = r * acc_stride + LANES * v
+            sums = out[place : place + LANES]
+            sums[:] = starts[r]
             for k in range(steps):
-                start = w_first + v * w_stride + k * BLOCK_STEP
-                _add(sums, w[start : start + BLOCK_STEP], x[first + k * DEPTH : first + (k + 1) * DEPTH])
+                start, first = v * w_stride + k * BLOCK_STEP, r * x_stride + k * DEPTH
+                _add(sums, ws[start : start + BLOCK_STEP], xs[first : first + DEPTH])
 
 
 @jit

@@ -1,7 +1,6 @@
 """A tile of a matrix product as LLVM code: accumulators in registers over a loop of columns.
 
-A variant says how one step of four columns is added; everything else is the same. Loops, tiles and all are
-one intrinsic, so that no function of another file hides behind a closure and compiled code can be cached.
+A variant says how one step of four columns is added; everything else is the same.
 """
 
 from __future__ import annotations
@@ -61,25 +60,18 @@ def call(b: ir.IRBuilder, name: str, result: ir.Type, arguments: list[ir.Value])
 def make_product(step: Step, most_rows: int, most_blocks: int) -> Callable[..., None]:
     """A whole product in tiles of at most ``most_rows`` rows and ``most_blocks`` blocks, for compiled code.
 
-    Its parameters are those of :func:`emu.numerics.gemm.multiply.multiply`.
+    Its parameters are those of :mod:`emu.numerics.gemm.native`: pointers, counts, strides.
     """
 
     @intrinsic  # type: ignore[misc]
-    def product(typing, x, xf, xs, rows, w, wf, ws, blocks, steps, init, nf, acc, af, az):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def product(typing, x, xs, rows, w, ws, blocks, steps, init, acc, az):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         del typing
-        signature = types.void(x, xf, xs, rows, w, wf, ws, blocks, steps, init, nf, acc, af, az)
+        signature = types.void(x, xs, rows, w, ws, blocks, steps, init, acc, az)
 
         def codegen(context: Any, b: ir.IRBuilder, sig: Any, arguments: Any) -> ir.Value:
-            def pointer(k: int) -> ir.Value:
-                data = context.make_array(sig.args[k])(context, b, arguments[k]).data
-                return b.gep(data, [arguments[k + 1]])
-
-            operands = _Operands(
-                pointer(0), arguments[2], pointer(4), arguments[6], pointer(9), pointer(11), arguments[13]
-            )
-            _emit_product(
-                b, step, (most_rows, most_blocks), operands, arguments[3], arguments[7], arguments[8]
-            )
+            a = arguments
+            operands = _Operands(a[0], a[1], a[3], a[4], a[7], a[8], a[9])
+            _emit_product(b, step, (most_rows, most_blocks), operands, a[2], a[5], a[6])
             return context.get_dummy_value()
 
         return signature, codegen

@@ -6,8 +6,6 @@ from llvmlite import ir
 
 from emu.numerics.gemm.packing import LANES
 from emu.numerics.gemm.tile import I32, Step, call, load, make_product
-from emu.numerics.jit import jit
-from emu.numerics.types import S8Array, S32Array, U8Array
 
 _SUMS = ir.VectorType(I32, LANES)
 
@@ -46,37 +44,17 @@ def splat(b: ir.IRBuilder, value: ir.Value) -> ir.Value:
 _product = make_product(VnniStep(), 4, 4)
 
 
-@jit
-def multiply_vnni(
-    x: S8Array,
-    x_first: int,
-    x_stride: int,
-    rows: int,
-    w: U8Array,
-    w_first: int,
-    w_stride: int,
-    blocks: int,
-    steps: int,
-    init: S32Array,
-    init_first: int,
-    acc: S32Array,
-    acc_first: int,
-    acc_stride: int,
-) -> None:
-    """See :func:`emu.numerics.gemm.multiply.multiply`."""
-    _product(
-        x,
-        x_first,
-        x_stride,
-        rows,
-        w,
-        w_first,
-        w_stride,
-        blocks,
-        steps,
-        init,
-        init_first,
-        acc,
-        acc_first,
-        acc_stride,
-    )
+def multiply_vnni(  # type: ignore[no-untyped-def]  # noqa: ANN201
+    x,
+    x_stride,
+    rows,
+    w,
+    w_stride,
+    blocks,
+    steps,
+    init,
+    acc,
+    acc_stride,  # noqa: ANN001
+):
+    """See :mod:`emu.numerics.gemm.native`; pointers, so nothing here is annotated."""
+    _product(x, x_stride, rows, w, w_stride, blocks, steps, init, acc, acc_stride)
