@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
@@ -54,6 +55,8 @@ def _classify(error: Exception) -> int:
         return _say(f"{error.filename}: {error.strerror}", EXIT_TOOL)
     if isinstance(error, Trap):
         return _say(str(error), EXIT_BOARD)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _say(f"{error.strerror}: for what is printed here, or for temporary files", EXIT_TOOL)
     return _unexpected(error)
 
 

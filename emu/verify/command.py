@@ -13,7 +13,7 @@ from emu.kernels.spec import Kernel
 from emu.verify.campaign import Campaign, Listener
 from emu.verify.casefile import load
 from emu.verify.describe import selection_text
-from emu.verify.errors import UsageProblem
+from emu.verify.errors import ToolError, UsageProblem
 from emu.verify.exhaustive import elementwise, exhaustive_options, parse_slice, run_exhaustive
 from emu.verify.memory import Memory, default_folder
 from emu.verify.options import Options, TargetName
@@ -79,13 +79,18 @@ def run(request: VerifyRequest, console: Console | None = None) -> int:
     """Run the request and print what came out; returns the exit code. Raises UsageProblem for wrong input."""
     console = console or Console()
     _check_combination(request)
+    _check_places(request)
     kernels = known_kernels(request.spec)
     image = _Image.open(request)
     campaign = _campaign(request, kernels, image, console)
     campaign.elf_sha256 = image.sha256
     campaign.notes += image.warnings
-    _write(request, campaign)
-    print_campaign(console, campaign, request.selection(), "patterns" if request.exhaustive else "examples")
+    try:
+        _write(request, campaign)
+    finally:
+        # whatever becomes of the files, what was found is told
+        what = "patterns" if request.exhaustive else "examples"
+        print_campaign(console, campaign, request.selection(), what)
     if campaign.interrupted and not any(r.failure for r in campaign.results.values()):
         return EXIT_INTERRUPTED
     return exit_code(r.verdict for r in campaign.results.values())
@@ -99,6 +104,23 @@ def _check_combination(request: VerifyRequest) -> None:
         raise UsageProblem("--slice belongs to --exhaustive")
     if request.target == "mirror" and request.elf is not None:
         raise UsageProblem("--elf has no meaning with --target mirror")
+
+
+def _check_places(request: VerifyRequest) -> None:
+    """Places for reports that cannot take one, found before hours of work."""
+    for option, path in (("--json", request.json_file), ("--junit", request.junit_file)):
+        if path is not None and path.is_dir():
+            raise UsageProblem(f"{option} {path}: a folder; name a file in it")
+    folders = [("--json", request.json_file and request.json_file.parent)]
+    folders += [("--junit", request.junit_file and request.junit_file.parent), ("--out", request.out)]
+    for option, folder in folders:
+        if folder is None:
+            continue
+        there = next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists())
+        if not there.is_dir():
+            raise UsageProblem(f"{option} {folder}: {there} is a file, not a folder")
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise UsageProblem(f"{option} {folder}: the folder {there} cannot be written")
 
 
 @dataclass(frozen=True)
@@ -199,7 +221,11 @@ def _keeping(request: VerifyRequest, listen: Listener) -> Listener:
         pieces = sum(r.pieces for r in campaign.results.values())
         if pieces != settled:
             settled = pieces
-            write_json(path, campaign, request.selection())
+            try:
+                write_json(path, campaign, request.selection())
+            except ToolError as error:
+                # a full disk must not end the campaign; the final report tries again
+                campaign.notes[:] = [*(n for n in campaign.notes if n != str(error)), str(error)]
 
     return both
 

@@ -15,6 +15,7 @@ from typing import Any
 from emu.verify.campaign import Campaign
 from emu.verify.compare import Difference, Mismatch, decimal, hexadecimal
 from emu.verify.describe import drawn_command, failure_lines, headline, is_drawn, replay_command
+from emu.verify.errors import ToolError
 from emu.verify.results import Failure, KernelResult
 from emu.verify.verdict import Verdict, exit_code
 
@@ -24,9 +25,24 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write beside the final name and rename, so that a reader never sees half a file."""
+    """Write beside the final name and rename, so that a reader never sees half a file.
+
+    A link stays one: what it leads to is replaced. A device or a pipe (/dev/stdout) is written into. Raises
+    ToolError with the reason.
+    """
+    try:
+        if str(path).startswith(("/dev/", "/proc/")) or (path.exists() and not path.is_file()):
+            with path.open("ab") as stream:
+                stream.write(data)
+        else:
+            _replace(path.resolve(), data)
+    except OSError as error:
+        raise ToolError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _replace(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name[:100])
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
