@@ -50,7 +50,7 @@ def test_variety(symbol):
     for dim in kernel.dims:
         values = [p.dims[dim.name] for p in chosen]
         assert min(values) == dim.low
-        assert len(set(values)) >= min(dim.high - dim.low + 1, 10) * 0.6
+        assert len(set(values)) >= min((dim.high - dim.low) // dim.multiple + 1, 10) * 0.6
         if dim.name == "rows":
             assert np.mean(np.array(values) >= 2) > 0.5
         if dim.name in ("cols", "n") and dim.high >= 300:
