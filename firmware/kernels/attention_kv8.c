@@ -1,5 +1,7 @@
 /* kv8_write and attention_kv8: a quantized cache of keys and values. numerics.md section 10. */
-#include "attention_q8.h"
+#include "dot_checks.h"
+#include "emu_model_kernels.h"
+#include "softmax.h"
 
 static int32_t check_cache(int32_t heads, int32_t dh, int32_t capacity, const int8_t *kq, const int8_t *vt)
 {
@@ -42,6 +44,20 @@ int32_t kv8_write(const float *k, const float *v, int32_t heads, int32_t dh, int
         sv[at] = v_scale;
     }
     return EMU_OK;
+}
+
+union score {
+    int32_t dot;
+    float logit;
+};
+
+/* acc [n] int32 becomes logits in the same memory: (float)acc * ((sq * sk[j]) * inv_sqrt_dh). */
+static float *scores_to_logits(int32_t *acc, int32_t n, float sq, const float *sk, float inv_sqrt_dh)
+{
+    union score *score = (union score *)(void *)acc;
+    for (int32_t j = 0; j < n; j++)
+        score[j].logit = (float)score[j].dot * ((sq * sk[j]) * inv_sqrt_dh);
+    return &score->logit;
 }
 
 /* r_j * sv[j] in place of the logits; returns the sum of r. */
