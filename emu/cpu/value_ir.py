@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from emu.cpu.translator.emitter import Emitter, constant, type_name
+from emu.cpu.translator.emitter import SELDOM, Emitter, constant, type_name
 from emu.cpu.value_int import IntBits
 from emu.cpu.values import Bits, Operand
 
@@ -543,6 +543,26 @@ class IrBits(Bits):
         function = f"llvm.fma.f{self.lane}"
         self.em.declarations.add(f"declare {kind} @{function}({kind}, {kind}, {kind})")
         return self._canonical(f"call {kind} @{function}({arguments})", self.lane)
+
+    def or_first_nan(self, *operands: Bits) -> IrBits:
+        """See :meth:`Bits.or_first_nan`. Hardly ever needed, so it is done apart."""
+        raw, parts = self._float, [cast(IrBits, operand) for operand in operands]
+        if raw is None or self._is_exact or self.lane != 32 or self.em.prefers_selects:
+            return cast(IrBits, super().or_first_nan(*operands))
+        for part in parts:  # names must not first appear in the block that is left out
+            _ = part.name, part._as_float()
+        _ = self.name
+        em = self.em
+        is_nan = em.value(f"fcmp uno float {raw}, 0.0")
+        before, apart, join = em.current.label, em.new_block("nan"), em.new_block("ok")
+        em.fork(is_nan, apart, join, SELDOM)
+        em.enter(apart)
+        slow = cast(IrBits, super().or_first_nan(*operands))
+        slow_name = em.value(f"bitcast {slow.typed} to float")
+        last = em.current.label
+        em.jump(join)
+        em.enter(join)
+        return IrBits.of_float(em, em.value(f"phi float [ {raw}, %{before} ], [ {slow_name}, %{last} ]"))
 
     def _float_compare(self, relation: str, other: Bits) -> IrBits:
         self._check(other, 1)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from emu.cpu.memory import Memory, MemoryFault
 from emu.cpu.plan import Plan
 from emu.cpu.translator.policy import stepper_reason
+from emu.cpu.translator.tables import targets_of
 from emu.isa.decode import IllegalInstruction, decode
 from emu.isa.table import LENGTH_OF_NIBBLE
 
@@ -45,13 +46,15 @@ class CodeBlock:
 class Code:
     """The code of a unit. ``loop_ends``: LBEG and LEND of every hardware loop that may end in it.
 
-    ``careful``: instructions whose accesses are checked for themselves (see groups.py).
+    ``careful``: instructions whose accesses are checked for themselves (see groups.py). ``indirect``: likely
+    targets of the indirect jumps (see tables.py).
     """
 
     entry: int
     blocks: dict[int, CodeBlock]
     loop_ends: frozenset[LoopEnd]
     careful: frozenset[int] = frozenset()
+    indirect: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def plans(self) -> list[Plan]:
@@ -99,6 +102,10 @@ class Reader:
             return None
         return Plan(insn, data[: insn.length], self._float_pair)
 
+    def targets_of(self, plans: dict[int, Plan], jump: Plan) -> tuple[int, ...]:
+        """Likely targets of an indirect jump."""
+        return targets_of(self._memory, plans, jump)
+
     def _bytes(self, pc: int) -> bytes:
         first = self._memory.fetch(pc, 1)
         length = LENGTH_OF_NIBBLE[first[0] & 15]
@@ -112,33 +119,62 @@ def discover(
 
     ``hints``: hardware loops set up elsewhere that may end in the unit.
     """
-    plans: dict[int, Plan] = {}
-    leaders, loop_ends = {entry}, set(hints)
-    waiting = [*(begin for begin, _ in sorted(hints)), entry]
-    while waiting:
-        pc = waiting.pop()
-        leaders.add(pc)
-        while pc not in plans and len(plans) < limit:
-            plan = reader.plan(pc)
-            if plan is None:
-                break
-            plans[pc] = plan
-            targets = successors(plan)
-            _note_loop(plan, loop_ends)
-            waiting += [target for target in targets if target != plan.next_pc]
-            if plan.insn.row.flow:
-                leaders.update(targets)
-            if plan.next_pc not in targets:
-                break
-            pc = plan.next_pc
-    if entry not in plans:
+    search = _Search(reader, entry, hints, limit)
+    search.run()
+    if entry not in search.plans:
         return None
-    leaders.update(end for _, end in loop_ends)
-    blocks = _form_blocks(plans, leaders)
-    code = Code(entry, blocks, frozenset(loop_ends) if has_loops else frozenset())
+    search.leaders.update(end for _, end in search.loop_ends)
+    blocks = _form_blocks(search.plans, search.leaders)
+    loop_ends = frozenset(search.loop_ends) if has_loops else frozenset[LoopEnd]()
+    code = Code(entry, blocks, loop_ends, indirect=search.indirect)
     _mark_loop_heads(code)
     _settle_window_levels(code)
     return code
+
+
+class _Search:
+    """Follows the code from an entry."""
+
+    def __init__(self, reader: Reader, entry: int, hints: frozenset[LoopEnd], limit: int) -> None:
+        self.plans: dict[int, Plan] = {}
+        self.leaders = {entry}
+        self.loop_ends = set(hints)
+        self.indirect: dict[int, tuple[int, ...]] = {}
+        self._reader = reader
+        self._limit = limit
+        self._waiting = [*(begin for begin, _ in sorted(hints)), entry]
+
+    def run(self) -> None:
+        """Until nothing new is found."""
+        while self._waiting or self._look_at_tables():
+            while self._waiting:
+                self._follow(self._waiting.pop())
+
+    def _follow(self, pc: int) -> None:
+        self.leaders.add(pc)
+        while pc not in self.plans and len(self.plans) < self._limit:
+            plan = self._reader.plan(pc)
+            if plan is None:
+                return
+            self.plans[pc] = plan
+            targets = successors(plan)
+            if plan.insn.row.flow == "loop":
+                self.loop_ends.add((plan.next_pc, plan.insn.operands["target"]))
+            self._waiting += [target for target in targets if target != plan.next_pc]
+            if plan.insn.row.flow:
+                self.leaders.update(targets)
+            if plan.next_pc not in targets:
+                return
+            pc = plan.next_pc
+
+    def _look_at_tables(self) -> bool:
+        """Note the likely targets of indirect jumps; True when there is more to follow."""
+        for pc, plan in list(self.plans.items()):
+            if plan.insn.mnemonic == "jx" and pc not in self.indirect:
+                self.indirect[pc] = targets = self._reader.targets_of(self.plans, plan)
+                self._waiting += targets
+                self.leaders.update(targets)
+        return bool(self._waiting)
 
 
 def successors(plan: Plan) -> list[int]:
@@ -151,11 +187,6 @@ def successors(plan: Plan) -> list[int]:
     if label and row.flow in ("branch", "loop", "jump"):
         following.append(plan.insn.operands[label])
     return following
-
-
-def _note_loop(plan: Plan, loop_ends: set[LoopEnd]) -> None:
-    if plan.insn.row.flow == "loop":
-        loop_ends.add((plan.next_pc, plan.insn.operands["target"]))
 
 
 def _form_blocks(plans: dict[int, Plan], leaders: set[int]) -> dict[int, CodeBlock]:
@@ -174,7 +205,8 @@ def _form_blocks(plans: dict[int, Plan], leaders: set[int]) -> dict[int, CodeBlo
 
 def block_successors(code: Code, block: CodeBlock) -> list[int]:
     """Starts of the blocks to which control may go inside the unit, loop-backs included."""
-    found = successors(block.plans[-1])
+    last = block.plans[-1]
+    found = [*successors(last), *code.indirect.get(last.insn.pc, ())]
     if block.end in found:
         found += [begin for begin, end in sorted(code.loop_ends) if end == block.end]
     return [target for target in found if target in code.blocks]

@@ -13,6 +13,7 @@ STATE = ", !tbaa !1"
 TABLE = ", !tbaa !2"
 GUEST = ", !tbaa !3"
 SHADOW = ", !tbaa !9"
+SELDOM = ", !prof !11"
 RARELY = ", !prof !4"
 METADATA = """
 !0 = !{!"emu"}
@@ -26,6 +27,7 @@ METADATA = """
 !8 = !{}
 !9 = !{!10, !10, i64 0}
 !10 = !{!"shadow", !0}
+!11 = !{!"branch_weights", i32 1, i32 4000}
 """
 """Processor state, tables, guest memory and its shadow never overlap; taken branches of RARELY are the
 second.
@@ -63,6 +65,8 @@ class Emitter:
         """`signature` is the text between ``define`` and ``{``."""
         self.signature = signature
         self.declarations: set[str] = set()
+        self.prefers_selects = False
+        """Write straight code where branches would be cheaper: a loop may be vectorised."""
         self.before_close: Callable[[], None] = _nothing
         """Called before a block ends, to write what must not be left for one of its successors."""
         self.entry = Block("entry")

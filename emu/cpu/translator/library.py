@@ -39,6 +39,7 @@ def unit_key(code: Code, mode: Mode, choices: Choices) -> str:
     """Names the native code of a unit: equal keys, equal code."""
     digest = hashlib.sha256(f"unit {_origin()} {mode} {choices.text()}".encode())
     digest.update(f"{code.entry} {sorted(code.loop_ends)} {sorted(code.careful)}".encode())
+    digest.update(f"{sorted(code.indirect.items())}".encode())
     for start, data in code.ranges():
         digest.update(f" {start} {len(data)} ".encode() + data)
     return digest.hexdigest()

@@ -147,6 +147,7 @@ class UnitTranslator:
         loop = FastLoop(frame, block, body, self.nodes[block.start], self.checked[block.start])
         loop.open(self.mode.has_windows, self.margin)
         machine.places = loop
+        self.em.prefers_selects = loop.is_dense
         for copies in loop.bodies():
             for plan in body.straight * copies:
                 assert plan.effect is not None
@@ -154,6 +155,7 @@ class UnitTranslator:
                 plan.effect(machine, self.operands)
                 self._write()
         machine.places = None
+        self.em.prefers_selects = False
         self._go(block.end)
 
     # --- returns: one for all, they are long -------------------------------------------------------------
@@ -274,7 +276,7 @@ class UnitTranslator:
         elif plan.insn.row.flow == "call":
             self._call(plan.next_pc)
         elif effects.jump is not None:
-            self._jump(effects.jump)
+            self._jump(effects.jump, plan)
         elif effects.branch is not None:
             self._branch(*effects.branch, plan.next_pc)
         elif self._ends_loop(plan.next_pc):
@@ -330,11 +332,29 @@ class UnitTranslator:
         # The callee may have left less than the way from here to the next check needs.
         self._check_budget(back)
 
-    def _jump(self, target: IrBits) -> None:
-        if target.value is None:
-            calls.tail_jump(self.frame, target)
-        else:
+    def _jump(self, target: IrBits, plan: Plan) -> None:
+        if target.value is not None:
             self._go(target.value)
+            return
+        known = [pc for pc in self.code.indirect.get(plan.insn.pc, ()) if pc in self.nodes]
+        if known:
+            self._switch(target, known)
+        calls.tail_jump(self.frame, target)
+
+    def _switch(self, target: IrBits, known: list[int]) -> None:
+        """Go to the likely targets inside the unit; goes on where it is none of them."""
+        frame = self.frame
+        frame.settle_budget()
+        other = frame.new_node("other")
+        frame.link(other)
+        cases = []
+        for pc in known:
+            node = self._node(pc)
+            assert node is not None
+            frame.link(node)
+            cases.append(f"i32 {pc}, label %{node.block.label}")
+        self.em.close(f"switch {target.typed}, label %{other.block.label} [ {' '.join(cases)} ]")
+        frame.enter(other)
 
     def _branch(self, condition: IrBits, target: IrBits, following: int) -> None:
         frame = self.frame

@@ -128,6 +128,16 @@ class FastLoop:
         self._counter, self._times_cell = f"%i.{block.start:x}", f"%n.{block.start:x}"
         frame.em.entry.lines[:0] = [f"{cell} = alloca i64" for cell in (self._counter, self._times_cell)]
 
+    @property
+    def is_dense(self) -> bool:
+        """Every stream goes from one item to the next, so that LLVM may take several iterations at once."""
+        streams = streams_of(self.body).values()
+        return all(
+            not stream.step.terms and stream.step.constant == access.size
+            for stream, _ in streams
+            for _, access in stream.accesses
+        )
+
     # --- what the translator's machine asks for -----------------------------------------------------------
     def place(self, is_store: bool, size: int, address: IrBits) -> Place:
         """Where the next access of the body goes."""
