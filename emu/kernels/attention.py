@@ -183,7 +183,7 @@ def attention_q8(
     """
     status = _check(q, q_stride, rows, k, k_stride, tokens, dh, vt, vt_stride, out_stride, scratch)
     if status != OK:
-        return status
+        return int(status)
     return _attend(
         q,
         q_stride,
@@ -285,7 +285,7 @@ def attention_s8(
         column = np.zeros(tokens, np.float32)
         status = quantize_columns_s8(v, stride, tokens, dh, vt, padded, sv, column, bad)
     if status != OK:
-        return status
+        return int(status)
     return _attend(
         qq, dh, sq, tokens, kq, dh, sk, tokens, dh, inv_sqrt_dh, vt, padded, sv, out, out_stride, bad
     )

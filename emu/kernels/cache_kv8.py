@@ -17,7 +17,7 @@ from emu.numerics.exponential import exp_f32
 from emu.numerics.jit import jit
 from emu.numerics.quantize import NOT_FINITE_BITS, largest_magnitude_bits
 from emu.numerics.status import MAX_COLUMNS
-from emu.numerics.types import F32Array, S8Array, S32Array, U8Array
+from emu.numerics.types import Count, F32Array, S8Array, S32Array, U8Array
 
 Array = np.ndarray[Any, Any]
 _NOT_FINITE = 4
@@ -213,9 +213,9 @@ def attention_kv8(
 @jit
 def _attend(
     q: F32Array,
-    dh: int,
-    count: int,
-    capacity: int,
+    dh: Count,
+    count: Count,
+    capacity: Count,
     kq: S8Array,
     sk: F32Array,
     vt: S8Array,

@@ -61,4 +61,4 @@ def sample_f32(x: F32Array, n: np.int32, temperature: np.float32, state: U32Arra
         running += exp_f32((x[i] - m) * factor)
         if running > target:
             return i
-    return n - 1
+    return int(n - 1)

@@ -8,12 +8,12 @@ import numpy as np
 
 from emu.kernels.dot_checks import BAD_ARGUMENT, MISALIGNED, OK, TOO_MANY_COLUMNS, misaligned
 from emu.kernels.layer_cases import codes, pad16, scalar, scratch, vector
-from emu.kernels.spec import Dim, Fault, Scalar, Tensor, kernel
+from emu.kernels.spec import Dim, Fault, Param, Scalar, Tensor, kernel
 from emu.numerics.constants import ONE
 from emu.numerics.jit import jit
 from emu.numerics.quantize import quantize_clamped
 from emu.numerics.status import MAX_COLUMNS
-from emu.numerics.types import F32Array, S8Array, U8Array
+from emu.numerics.types import Count, F32Array, S8Array, U8Array
 
 _DIMS = (
     Dim("height", 1, 5, special=(1, 2, 3)),
@@ -62,7 +62,7 @@ _BASE: dict[str, Any] = {
     ),
 }
 _SCALE = "(0,16]"
-_PARAMS = (
+_PARAMS: tuple[Param, ...] = (
     Tensor("x", "int8", ("pixels",), values="s8_full"),
     *(scalar(name) for name in ("height", "width", "channels", "up", "relu")),
     Scalar("s_in", "float32", values=_SCALE),
@@ -72,7 +72,7 @@ _PARAMS = (
     vector("b", "outs"),
     scalar("outs"),
 )
-_PART = (
+_PART: tuple[Param, ...] = (
     Scalar("first", "int32", "first"),
     Scalar("rows", "int32", "rows"),
     scratch(lambda d: d["out_width"] * (pad16(9 * d["channels"]) + 4 * d["outs"] + 12)),
@@ -105,12 +105,12 @@ def _check(
 @jit
 def _value(
     x: S8Array,
-    size: tuple[int, int, int, int],
+    size: tuple[Count, Count, Count, Count],
     relu: bool,
     s_in: np.float32,
     w: S8Array,
     factor: tuple[np.float32, np.float32],
-    at: tuple[int, int],
+    at: tuple[Count, Count],
 ) -> np.float32:
     """One output: size = (height, width, channels, up) of x, factor = (scale, bias), at = (row, column)."""
     height, width, channels, up = size
@@ -184,7 +184,7 @@ def conv3x3_s8(
 
 conv3x3_s8_c = conv3x3_s8
 
-_ADD_PARAMS = (
+_ADD_PARAMS: tuple[Param, ...] = (
     *_PARAMS,
     Scalar("s_y", "float32", values=_SCALE),
     Scalar("s_out", "float32", values=_SCALE),
@@ -233,7 +233,7 @@ def conv3x3_add_s8(
 
 conv3x3_add_s8_c = conv3x3_add_s8
 
-_F32_PARAMS = (*_PARAMS, vector("y", "picture", role="out"), *_PART)
+_F32_PARAMS: tuple[Param, ...] = (*_PARAMS, vector("y", "picture", role="out"), *_PART)
 
 
 @kernel("conv3x3_f32_c", *_F32_PARAMS, **_BASE)

@@ -28,7 +28,7 @@ from emu.kernels.shapes import TOO_MANY, TOO_MANY_STRIDE, extent
 from emu.kernels.spec import Dim, Fault, Tensor, kernel
 from emu.numerics.jit import jit
 from emu.numerics.status import MAX_COLUMNS
-from emu.numerics.types import F32Array, S8Array, S32Array, U8Array
+from emu.numerics.types import Count, F32Array, S8Array, S32Array, U8Array
 
 _ANY_COLS = Dim("cols", 0, 300, special=(0, 1, 15, 16, 17, 31, 32, 33, 64, 96, 192))
 DERIVED = {
@@ -85,7 +85,7 @@ def check_linear(
 
 
 @jit
-def dot(x: S8Array, xi: int, w: S8Array, wi: int, cols: int) -> np.int32:
+def dot(x: S8Array, xi: Count, w: S8Array, wi: Count, cols: Count) -> np.int32:
     """Sum of products of ``cols`` elements from xi and wi on."""
     total = np.int32(0)
     for c in range(cols):

@@ -14,7 +14,7 @@ from emu.kernels.shapes import TOO_MANY, TOO_MANY_STRIDE, extent
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
 from emu.numerics.jit import jit
 from emu.numerics.ternary import ZERO_BYTE, ternary_row_bytes
-from emu.numerics.types import F32Array, S8Array, S32Array, U8Array
+from emu.numerics.types import Count, F32Array, S8Array, S32Array, U8Array
 
 Array = np.ndarray[Any, Any]
 
@@ -44,7 +44,7 @@ def _fill_w_bare(dims: Dims, rng: np.random.Generator, array: Array) -> None:
 
 
 @jit
-def dot_ternary(x: S8Array, xi: int, w: U8Array, wi: int, cols: int) -> np.int32:
+def dot_ternary(x: S8Array, xi: Count, w: U8Array, wi: Count, cols: Count) -> np.int32:
     """Sum of (code - 1) * x over ``cols`` columns of the packed row at wi."""
     total = np.int32(0)
     for c in range(cols):
@@ -150,7 +150,7 @@ def linear_ternary(
     """
     status = _check(x_stride, rows, w_stride, outs, cols, y_stride)
     if status != OK:
-        return status
+        return int(status)
     if misaligned(x) or misaligned(w) or x_stride & 15 != 0 or w_stride & 15 != 0:
         return MISALIGNED
     _multiply(
@@ -200,7 +200,7 @@ def linear_ternary_c(
     """The results of :func:`linear_ternary` for any alignment, reading no padding (section 8); 0, 1, 2."""
     status = _check(x_stride, rows, w_stride, outs, cols, y_stride)
     if status != OK:
-        return status
+        return int(status)
     _multiply(
         x, x_stride, rows, w, w_stride, outs, cols, np.float32(scale) / np.float32(a_scale), y, y_stride
     )
@@ -266,12 +266,12 @@ def bitlinear(
         return BAD_ARGUMENT
     status = _check(cols, rows, w_stride, outs, cols, y_stride)
     if status != OK:
-        return status
+        return int(status)
     if misaligned(scratch) or misaligned(w) or w_stride & 15 != 0:
         return MISALIGNED
     q, a_scale = np.zeros(rows * cols, np.int8), np.zeros(1, np.float32)
     status = quantize_ternary_s8(x, q, np.int32(rows * cols), a_scale)
     if status != OK:
-        return status
+        return int(status)
     _multiply(q, cols, rows, w, w_stride, outs, cols, np.float32(scale) / a_scale[0], y, y_stride)
     return OK

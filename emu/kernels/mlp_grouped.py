@@ -157,11 +157,11 @@ def mlp_grouped(
         x_stride, rows, w1, w1_stride, w2, w2_stride, cols, hidden, outs, group, y_stride, scratch
     )
     if status != OK:
-        return status
+        return int(status)
     sx = np.zeros(rows, np.float32)
     status, q = quantize_padded(x, x_stride, rows, cols, sx, bad)
     if status != OK:
-        return status
+        return int(status)
     for r in range(rows):
         y[r * y_stride : r * y_stride + outs] = b2[:outs]
     h, hq, sh = (

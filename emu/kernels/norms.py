@@ -30,7 +30,7 @@ _Y = (floats("y", "rows", "y_stride", "cols", role="out"), scalar("y_stride"), s
 
 
 @jit
-def _refused(x_stride: np.int32, y_stride: np.int32, rows: np.int32, cols: np.int32) -> bool:
+def _refused(x_stride: np.int32, y_stride: np.int32, rows: np.int32, cols: np.int32) -> bool | np.bool:
     return rows < 0 or cols < 1 or x_stride < cols or y_stride < cols
 
 

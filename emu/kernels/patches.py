@@ -7,7 +7,7 @@ import numpy as np
 from emu.kernels.layer_cases import floats, scalar
 from emu.kernels.spec import Dim, Scalar, Tensor, kernel
 from emu.numerics.jit import jit
-from emu.numerics.types import F32Array
+from emu.numerics.types import Count, F32Array
 
 _DIMS = (
     Dim("height", 0, 10, multiple=2),
@@ -25,7 +25,7 @@ _SIZES = (scalar("height"), scalar("width"), scalar("channels"))
 
 
 @jit
-def _place(row: int, col: int, width: int, channels: int, stride: int) -> int:
+def _place(row: Count, col: Count, width: Count, channels: Count, stride: Count) -> Count:
     return ((width // 2) * (row // 2) + col // 2) * stride + (2 * (row % 2) + col % 2) * channels
 
 

@@ -18,13 +18,13 @@ from emu.numerics.quantize import (
     magnitude_of,
 )
 from emu.numerics.rounding import rne
-from emu.numerics.types import F32Array, S8Array, S32Array
+from emu.numerics.types import Count, F32Array, S8Array, S32Array
 
 _OK, _BAD_ARGUMENT, _NOT_FINITE = 0, 1, 4
 
 
 @jit
-def quantize_one(x: F32Array, q: S8Array, n: int) -> tuple[bool, np.float32]:
+def quantize_one(x: F32Array, q: S8Array, n: Count) -> tuple[bool, np.float32]:
     """quantize_row_s8 of x [n] to q [n] where it is finite: (finite, scale)."""
     largest = largest_magnitude_bits(x[:n])
     if largest >= NOT_FINITE_BITS:
@@ -40,7 +40,7 @@ def quantize_one(x: F32Array, q: S8Array, n: int) -> tuple[bool, np.float32]:
 
 
 @jit
-def softmax_row(x: F32Array, n: int, o: S8Array, padded: int) -> tuple[bool, np.float32]:
+def softmax_row(x: F32Array, n: Count, o: S8Array, padded: Count) -> tuple[bool, np.float32]:
     """(finite, sum of exponentials) of logits x [n]; o [padded] = rne(r * 127), zeros behind n."""
     if largest_magnitude_bits(x[:n]) >= NOT_FINITE_BITS:
         return False, ZERO

@@ -17,7 +17,7 @@ from emu.models.t2i.mirror import Request
 from emu.models.t2i.tokenizer import tokenize
 from emu.models.tinylm.tokenizer import Tokenizer
 
-_PROMPT = "улыбающаяся девушка со светлыми волосами"
+_PROMPT = "улыбающаяся девушка с чёлкой"  # noqa: RUF001
 _TEXT = "A small model says what comes next, one token after the other, and is seldom sure of it."
 _SHOWN = 24
 

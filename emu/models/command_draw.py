@@ -123,7 +123,7 @@ def _tell_times(request: DrawRequest, made: Run, console: Console) -> None:
     )
     if made.instructions:
         console.print(
-            f"{made.instructions:,} instructions; most internal RAM {made.arena_high:,} of 294,912 bytes, PSRAM "
-            f"{made.slow_high:,}",
+            f"{made.instructions:,} instructions; most internal RAM {made.arena_high:,} of 294,912 bytes, "
+            f"PSRAM {made.slow_high:,}",
             highlight=False,
         )

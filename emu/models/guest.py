@@ -122,4 +122,5 @@ def read_run(engine: Engine, address: int) -> Results:
     """What the run left."""
     fields = _RUN.unpack(engine.memory.read(address, _RUN.size))
     stage = fields[15].split(b"\0", 1)[0].decode("ascii", "replace")
-    return Results(*fields[9:15], stage)
+    high, slow, bad, reason, row, column = fields[9:15]
+    return Results(high, slow, bad, reason, row, column, stage)

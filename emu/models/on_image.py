@@ -97,8 +97,8 @@ class ImageModel:
         internal = guest.internal_ram(self.engine)
         if internal.size < guest.ARENA_BYTES:
             raise RunError(
-                f"{self.engine.image.name}: {internal.size:,} bytes of internal RAM are free, a model may use "
-                f"{guest.ARENA_BYTES:,}"
+                f"{self.engine.image.name}: {internal.size:,} bytes of internal RAM are free, a model may "
+                f"use {guest.ARENA_BYTES:,}"
             )
         self._arena = internal.start
 

@@ -13,4 +13,6 @@ U16Array: TypeAlias = npt.NDArray[np.uint16]
 S32Array: TypeAlias = npt.NDArray[np.int32]
 U32Array: TypeAlias = npt.NDArray[np.uint32]
 U64Array: TypeAlias = npt.NDArray[np.uint64]
+Count: TypeAlias = int | np.int32
+"""A size or an index, as a Python integer or as compiled code passes it on."""
 AnyArray: TypeAlias = npt.NDArray[Any]

@@ -40,7 +40,7 @@ SAMPLES: Final = 200
 TOKENS: Final = 64
 PROMPTS: Final = 5
 STEPS: Final = 8
-PICTURE_PROMPT: Final = "улыбающаяся девушка со светлыми волосами"
+PICTURE_PROMPT: Final = "улыбающаяся девушка со светлыми волосами"  # noqa: RUF001
 
 Failed = tuple[str, int]
 """Stage and row of a status 4."""
@@ -248,8 +248,13 @@ _PAIRS: Final[dict[Kind, type[Pair]]] = {
 
 
 def first_difference(sides: Sides, names: list[str]) -> tuple[str, int]:
-    """(first stage whose digests differ or that one side lacks, number of such stages); "" when none."""
+    """(first stage whose digests differ or that one side lacks, number of such stages); "" when none.
+
+    Where both sides stop at the same element that is not finite, the stages that both told count.
+    """
     order = in_order(sides.mirror | sides.image, names)
+    if sides.mirror_error is not None and sides.mirror_error == sides.image_error:
+        order = {name: 0 for name in order if name in sides.mirror and name in sides.image}
     wrong = [name for name in order if sides.mirror.get(name) != sides.image.get(name)]
     return (wrong[0] if wrong else ""), len(wrong)
 
@@ -349,7 +354,9 @@ def explain(report: Report) -> str:
     if report.detail is not None:
         d = report.detail
         place = ", ".join(map(str, d.index))
-        values = [f"{hexadecimal(b, d.dtype)} ({decimal(b, d.dtype)})" for b in (d.expected_bits, d.actual_bits)]
+        values = [
+            f"{hexadecimal(b, d.dtype)} ({decimal(b, d.dtype)})" for b in (d.expected_bits, d.actual_bits)
+        ]
         lines.append(f"  element [{place}] of {list(d.shape)}: mirror {values[0]}, image {values[1]}")
         lines.append(f"  {d.count:,} of {d.total:,} elements differ; {d.pattern}")
     if report.message:

@@ -12,7 +12,7 @@ from emu.numerics.constants import ONE, S8_MAX, ZERO, f32
 from emu.numerics.gemm.multiply import multiply
 from emu.numerics.gemm.packing import BLOCK_STEP, DEPTH, LANES, OFFSET
 from emu.numerics.jit import jit
-from emu.numerics.quantize import NOT_FINITE_BITS
+from emu.numerics.quantize import NOT_FINITE_BITS, largest_magnitude_bits
 from emu.numerics.rounding import rne
 from emu.numerics.types import F32Array, S8Array, S32Array, U8Array
 
@@ -193,6 +193,25 @@ def _weighted(tokens: int, dh: int, room: AttentionRoom, out: F32Array) -> None:
         a = ONE / (room.total[i] * S8_MAX)
         for c in range(dh):
             out[i, c] = np.float32(room.acc[c * n + i]) * (a * room.sv[c])
+
+
+@jit
+def quantizing_fails(qkv: F32Array, tokens: int, d: int, dh: int) -> int:
+    """The row of q, else the row of k, else the column of v (in its head) that is not finite; -1 for none.
+
+    Heads ascending for q, then for k, then for v: the order of the text-to-image firmware.
+    """
+    for part in range(2):
+        for head in range(d // dh):
+            first = part * d + head * dh
+            for r in range(tokens):
+                if largest_magnitude_bits(qkv[r, first : first + dh]) >= NOT_FINITE_BITS:
+                    return r
+    for c in range(d):
+        for r in range(tokens):
+            if not np.isfinite(qkv[r, 2 * d + c]):
+                return c % dh
+    return GOOD
 
 
 @jit

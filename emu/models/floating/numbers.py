@@ -49,7 +49,10 @@ class Numbers:
     def linear(self, x: AnyArray, name: str) -> AnyArray:
         """x times the weights ``name``.w, plus ``name``.b where there is one."""
         y = x @ self[f"{name}.w"].T
-        return y + self[f"{name}.b"] if f"{name}.b" in self.file.specs else y
+        if f"{name}.b" in self.file.specs:
+            y = y + self[f"{name}.b"]
+        result: AnyArray = y
+        return result
 
 
 def gelu(x: AnyArray) -> AnyArray:
@@ -61,24 +64,28 @@ def gelu(x: AnyArray) -> AnyArray:
 def silu(x: AnyArray) -> AnyArray:
     """x / (1 + exp(-x))."""
     with np.errstate(over="ignore"):
-        return x / (1 + np.exp(-x))
+        result: AnyArray = x / (1 + np.exp(-x))
+    return result
 
 
 def layernorm(x: AnyArray) -> AnyArray:
     """Mean 0, variance 1 over the last axis."""
     d = x - x.mean(axis=-1, keepdims=True)
-    return d / np.sqrt((d * d).mean(axis=-1, keepdims=True) + x.dtype.type(1e-6))
+    result: AnyArray = d / np.sqrt((d * d).mean(axis=-1, keepdims=True) + x.dtype.type(1e-6))
+    return result
 
 
 def rmsnorm(x: AnyArray, w: AnyArray) -> AnyArray:
     """Root mean square 1 over the last axis, times w."""
-    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + x.dtype.type(1e-6)) * w
+    result: AnyArray = x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + x.dtype.type(1e-6)) * w
+    return result
 
 
 def softmax(x: AnyArray) -> AnyArray:
     """Over the last axis."""
     e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
+    result: AnyArray = e / e.sum(axis=-1, keepdims=True)
+    return result
 
 
 def attention(qkv: AnyArray, heads: int) -> AnyArray:
@@ -86,7 +93,8 @@ def attention(qkv: AnyArray, heads: int) -> AnyArray:
     tokens, width = qkv.shape
     q, k, v = qkv.reshape(tokens, 3, heads, width // 3 // heads).transpose(1, 2, 0, 3)
     weights = softmax(q @ k.transpose(0, 2, 1) / q.dtype.type(math.sqrt(q.shape[-1])))
-    return (weights @ v).transpose(1, 0, 2).reshape(tokens, width // 3)
+    result: AnyArray = (weights @ v).transpose(1, 0, 2).reshape(tokens, width // 3)
+    return result
 
 
 def conv3x3(x: AnyArray, w: AnyArray, b: AnyArray) -> AnyArray:
@@ -94,4 +102,5 @@ def conv3x3(x: AnyArray, w: AnyArray, b: AnyArray) -> AnyArray:
     height, width, _ = x.shape
     padded = np.pad(x, ((1, 1), (1, 1), (0, 0)))
     taps = [padded[ky : ky + height, kx : kx + width] for ky in range(3) for kx in range(3)]
-    return np.concatenate(taps, axis=2) @ w.T + b
+    result: AnyArray = np.concatenate(taps, axis=2) @ w.T + b
+    return result

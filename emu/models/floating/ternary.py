@@ -28,7 +28,7 @@ class FloatTernary:
             x = self._layer(f"l{i}", x, tap)
         pool = x.mean(axis=0)
         tap("pool", pool)
-        logits = self.n["head.w"] @ pool + self.n["head.b"]
+        logits: AnyArray = self.n["head.w"] @ pool + self.n["head.b"]
         tap("logits", logits)
         return logits
 

@@ -74,4 +74,5 @@ class FloatTinylm:
         self._values[i].append(v)
         keys, values = np.stack(self._keys[i], axis=1), np.stack(self._values[i], axis=1)
         weights = softmax((keys @ q[:, :, None])[:, :, 0] / q.dtype.type(math.sqrt(t.HEAD)))
-        return (weights[:, None, :] @ values)[:, 0].reshape(-1)
+        result: AnyArray = (weights[:, None, :] @ values)[:, 0].reshape(-1)
+        return result

@@ -33,7 +33,7 @@ def check_gap(before: Bytes, name: str, i: int) -> None:
 
 def check_content(spec: TensorSpec, content: Bytes, crc: int, i: int) -> None:
     """Refuse damage, and values that the arithmetic does not allow; ``content`` is the tensor's bytes."""
-    found = zlib.crc32(content)
+    found = zlib.crc32(content.data)
     if found != crc:
         what = f"damaged: CRC-32 0x{found:08X}, the index says 0x{crc:08X}"
         raise ModelFileError(Reason.CRC, what, spec.name, i)
@@ -48,7 +48,7 @@ def check_content(spec: TensorSpec, content: Bytes, crc: int, i: int) -> None:
 
 
 def _check_table(spec: TensorSpec, content: Bytes, i: int) -> None:
-    expected, found = TABLE_CRC[TABLES[spec.name]], zlib.crc32(content)
+    expected, found = TABLE_CRC[TABLES[spec.name]], zlib.crc32(content.data)
     if found != expected:
         what = f"this table must have the CRC-32 0x{expected:08X}; it has 0x{found:08X}"
         raise ModelFileError(Reason.TABLE_CRC, what, spec.name, i)
@@ -112,5 +112,5 @@ def check_words(spec: TensorSpec, content: Bytes, i: int) -> None:
 def _fields(rows: U8Array, bits: int) -> U8Array:
     """Codes of bytes [rows][n] in order, the low bits first."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    fields = (rows[:, :, None] >> shifts) & ((1 << bits) - 1)
+    fields: U8Array = (rows[:, :, None] >> shifts) & np.uint8((1 << bits) - 1)
     return fields.reshape(len(rows), -1)

@@ -39,8 +39,8 @@ class Header:
     @classmethod
     def read(cls, data: bytes) -> Header:
         """The header in the first 64 bytes of ``data``."""
-        fields = _HEADER.unpack_from(data)
-        return cls(*fields[:8], fields[8:])
+        f = _HEADER.unpack_from(data)
+        return cls(f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8:])
 
 
 @dataclass(frozen=True)

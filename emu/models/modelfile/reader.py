@@ -87,7 +87,7 @@ class ModelFile:
     @cached_property
     def sha256(self) -> str:
         """SHA-256 of the whole file (hex)."""
-        return sha256(self.data).hexdigest()
+        return sha256(self.data.data).hexdigest()
 
 
 _ROWS = frozenset((DType.I8, DType.INT4, DType.TERNARY))

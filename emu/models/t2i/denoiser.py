@@ -1,4 +1,8 @@
-"""One guidance branch of one sampler step, with every stage kept where somebody wants it."""
+"""One guidance branch of one sampler step, with every stage kept where somebody wants it.
+
+A number that is not finite is noticed where it is quantized. It counts for the stage that holds it, and where
+it has no stage of its own (hidden vectors, the last norm) for the stage that is being computed.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from emu.models.blocks import norms
-from emu.models.blocks.attention import AttentionRoom, attention, attention_room
+from emu.models.blocks.attention import AttentionRoom, attention, attention_room, quantizing_fails
 from emu.models.blocks.linear import GOOD, Linear, Quantized, apply_linear, linear, quantize_rows, quantized
 from emu.models.blocks.mlp import MlpRoom, mlp, mlp_room
 from emu.models.t2i import sizes as s
@@ -139,15 +143,16 @@ def _attention_half(
     _keep(kept, places, first, room.y)
     bad = linear(room.y, rows, b.qkv, room.xq, room.acc, room.qkv)
     if bad != GOOD:
-        return bad, first + 1
+        return bad, first
     _keep(kept, places, first + 1, room.qkv)
     bad = attention(room.qkv, rows, d, room.attention, room.out)
     if bad != GOOD:
-        return bad, first + 2
+        earlier = quantizing_fails(room.qkv, rows, d, len(room.attention.row))
+        return (bad, first + 2) if earlier == GOOD else (earlier, first + 1)
     _keep(kept, places, first + 2, room.out)
     bad = linear(room.out, rows, b.proj, room.xq, room.acc, room.y)
     if bad != GOOD:
-        return bad, first + 3
+        return bad, first + 2
     _gated(room.x, room.m[2], room.y)
     _keep(kept, places, first + 3, room.x)
     return GOOD, 0
@@ -168,7 +173,7 @@ def _mlp_half(
     _keep(kept, places, first + 4, room.y)
     bad = quantize_rows(room.y, rows, cols, room.xq)
     if bad != GOOD:
-        return bad, first + 5
+        return bad, first + 4
     bad = mlp(room.xq, rows, b.fc1, b.fc2, gelu, room.mlp, room.acc, room.y)
     if bad != GOOD:
         return bad, first + 5

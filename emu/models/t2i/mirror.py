@@ -142,7 +142,8 @@ class T2iMirror:
             condition.pooled(x, rows, m[0])
         for b in range(2):
             row, y = m[b : b + 1], ctext[b : b + 1]
-            _check(condition.text_condition(row, w.ln, w.fc1, w.fc2, self._row, y), "ctext")
+            bad = condition.text_condition(row, w.ln, w.fc1, w.fc2, self._row, y)
+            _check(bad if bad == GOOD else b, "ctext")
         _tell(tap, "ctext", ctext)
         return ctext
 
@@ -155,11 +156,15 @@ class T2iMirror:
         _check(condition.time_vector(t, w.freq, w.time1, w.time2, self._row, temb), name)
         _tell(tap, name, temb[0])
         results = self._both(z, temb[0], ctext, tap is not None)
-        for b, (bad, stage) in enumerate(results):
-            if tap is not None:
-                self._tell_branch(step, b, tap, len(STAGES) if bad == GOOD else stage)
-            if bad != GOOD:
-                raise NotFiniteError(f"s{step}.{BRANCHES[b]}.{STAGES[stage][0]}", bad)
+        failed = [(stage, b, bad) for b, (bad, stage) in enumerate(results) if bad != GOOD]
+        if tap is not None:
+            for b in range(len(BRANCHES)):
+                self._tell_branch(step, b, tap, min(failed)[0] if failed else len(STAGES))
+        if failed:
+            # the branches go side by side on the chip: what fails first is the earlier stage of the two
+            stage, b, bad = min(failed)
+            bad = b if STAGES[stage][0] == "mod" else bad
+            raise NotFiniteError(f"s{step}.{BRANCHES[b]}.{STAGES[stage][0]}", bad)
         vc, vu = (room.v.reshape(-1) for room in self._branches)
         flow_step(z.reshape(-1), vc, vu, request.cfg, step, request.steps)
         _tell(tap, f"s{step}.z", z)

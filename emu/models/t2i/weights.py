@@ -107,7 +107,10 @@ def t2i_weights(file: ModelFile) -> T2iWeights:
     )
     denoiser = DenoiserWeights(
         floats("time.freq"),
-        *(layer(name) for name in ("time.fc1", "time.fc2", "mod", "patch")),
+        layer("time.fc1"),
+        layer("time.fc2"),
+        layer("mod"),
+        layer("patch"),
         floats("pos"),
         tuple(Block(floats(f"b{i}.table"), *mlp(f"b{i}")) for i in range(s.BLOCKS)),
         layer("final.mod"),

@@ -131,7 +131,7 @@ def _layer(w: Layer, room: Room, first: int, places: S32Array, kept: F32Array) -
     _keep(kept, places, first, room.y)
     bad = bitlinear(room.y, w.qkv, room.xq, room.acc, room.qkv)
     if bad != GOOD:
-        return bad, first + 1
+        return bad, first
     _keep(kept, places, first + 1, room.qkv)
     bad = attention(room.qkv, rows, d, room.attention, room.y)
     if bad != GOOD:
@@ -140,14 +140,14 @@ def _layer(w: Layer, room: Room, first: int, places: S32Array, kept: F32Array) -
     out = room.qkv.reshape(-1)[: rows * d].reshape(rows, d)
     bad = bitlinear(room.y, w.proj, room.xq, room.acc, out)
     if bad != GOOD:
-        return bad, first + 3
+        return bad, first + 2
     _add(room.x, out)
     _keep(kept, places, first + 3, room.x)
     norms.rmsnorm(room.x, rows, d, w.norm2, room.y, room.sums)
     _keep(kept, places, first + 4, room.y)
     bad = bitlinear(room.y, w.fc1, room.xq, room.acc, room.hidden)
     if bad != GOOD:
-        return bad, first + 5
+        return bad, first + 4
     for r in range(rows):
         for c in range(room.hidden.shape[1]):
             room.hidden[r, c] = relu(room.hidden[r, c])

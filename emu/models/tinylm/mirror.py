@@ -196,12 +196,12 @@ def _attention(w: Layer, rope: F32Array, position: int, cache: Cache, room: Room
     d = room.h.shape[1]
     bad = _linear(room.x[0], w.qkv, room, room.qkv)
     if bad != GOOD:
-        return bad, 1
+        return bad, 0
     _rope(room.qkv[: 2 * d], position, rope)
     bad = write_position(room.qkv[d : 2 * d], room.qkv[2 * d :], position, cache, room.cache)
-    if bad == GOOD:
-        bad = attend(room.qkv[:d], position + 1, cache, room.cache, room.y)
-    return (bad, 2) if bad != GOOD else (GOOD, 0)
+    if bad != GOOD:
+        return bad, 1
+    return attend(room.qkv[:d], position + 1, cache, room.cache, room.y), 2
 
 
 @jit
@@ -223,21 +223,21 @@ def _feed_forward(w: Layer, room: Room) -> int:
 
 
 @jit
-def _embedding_gate(w: Layer, gelu: tuple[F32Array, F32Array], ple: F32Array, room: Room) -> int:
+def _embedding_gate(w: Layer, gelu: tuple[F32Array, F32Array], ple: F32Array, room: Room) -> tuple[int, int]:
     """h = h + rmsnorm(ple_proj(gelu(ple_gate(h)) * ple))."""
     gate = room.wide[: len(ple)]
     bad = _linear(room.h[0], w.ple_gate, room, gate)
     if bad != GOOD:
-        return bad
+        return bad, 3
     gelu_row(gate, gelu[0], gelu[1])
     for c in range(len(gate)):
         gate[c] = gate[c] * ple[c]
     bad = _linear(gate, w.ple_proj, room, room.x[0])
     if bad != GOOD:
-        return bad
+        return bad, 4
     norms.rmsnorm(room.x, 1, room.x.shape[1], w.norm3, room.x, room.sums)
     _add(room.h[0], room.x[0])
-    return GOOD
+    return GOOD, 0
 
 
 @jit
@@ -263,15 +263,15 @@ def _layer(
     _keep(kept, places, first + 2, room.y)
     bad = _linear(room.y, layer.o, room, room.x[0])
     if bad != GOOD:
-        return bad, first + 3
+        return bad, first + 2
     _add(room.h[0], room.x[0])
     bad = _feed_forward(layer, room)
     if bad != GOOD:
         return bad, first + 3
     _keep(kept, places, first + 3, room.h[0])
-    bad = _embedding_gate(layer, gelu, room.ple[i], room)
+    bad, offset = _embedding_gate(layer, gelu, room.ple[i], room)
     if bad != GOOD:
-        return bad, first + 4
+        return bad, first + offset
     _keep(kept, places, first + 4, room.h[0])
     return GOOD, 0
 
@@ -290,7 +290,7 @@ def _token(
     _keep(kept, places, 0, room.h[0])
     bad = _per_layer(token, w.ple, w.proj, w.ple_norm, room)
     if bad != GOOD:
-        return bad, 1
+        return bad, 0
     _keep(kept, places, 1, room.ple.reshape(-1))
     for i in range(len(w.layers)):
         bad, stage = _layer(i, w.layers[i], w.rope, w.gelu, position, caches[i], room, places, kept)

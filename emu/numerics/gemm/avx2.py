@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from llvmlite import ir
 
 from emu.numerics.gemm.packing import LANES
@@ -56,17 +58,17 @@ def _mask(lanes: object) -> ir.Constant:
 _product = make_product(Avx2Step(), 2, 1)
 
 
-def multiply_avx2(  # type: ignore[no-untyped-def]  # noqa: ANN201
-    x,
-    x_stride,
-    rows,
-    w,
-    w_stride,
-    blocks,
-    steps,
-    init,
-    acc,
-    acc_stride,  # noqa: ANN001
-):
-    """See :mod:`emu.numerics.gemm.native`; pointers, so nothing here is annotated."""
+def multiply_avx2(
+    x: Any,
+    x_stride: Any,
+    rows: Any,
+    w: Any,
+    w_stride: Any,
+    blocks: Any,
+    steps: Any,
+    init: Any,
+    acc: Any,
+    acc_stride: Any,
+) -> None:
+    """See :mod:`emu.numerics.gemm.native`; the pointers are numba's own."""
     _product(x, x_stride, rows, w, w_stride, blocks, steps, init, acc, acc_stride)

@@ -15,9 +15,23 @@ bind()
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def multiply(  # type: ignore[no-untyped-def]  # noqa: ANN201
-    typing, x, x_first, x_stride, rows, w, w_first, w_stride, blocks, steps, init, init_first, acc, acc_first, acc_stride  # noqa: ANN001, E501
-):  # fmt: skip
+def multiply(
+    typing: Any,
+    x: Any,
+    x_first: Any,
+    x_stride: Any,
+    rows: Any,
+    w: Any,
+    w_first: Any,
+    w_stride: Any,
+    blocks: Any,
+    steps: Any,
+    init: Any,
+    init_first: Any,
+    acc: Any,
+    acc_first: Any,
+    acc_stride: Any,
+) -> Any:
     """acc[r][o] = init[r] + sum of x[r][c] * w[o][c], wrapping int32, for compiled code.
 
     x int8 flat, x_first, x_stride, rows; w packed uint8 flat (:mod:`emu.numerics.gemm.packing`, so each

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import carray
 
@@ -10,19 +12,19 @@ from emu.numerics.jit import jit
 from emu.numerics.types import S8Array, S32Array, U8Array
 
 
-def multiply_plain(  # type: ignore[no-untyped-def]  # noqa: ANN201
-    x,
-    x_stride,
-    rows,
-    w,
-    w_stride,
-    blocks,
-    steps,
-    init,
-    acc,
-    acc_stride,  # noqa: ANN001
-):
-    """See :mod:`emu.numerics.gemm.native`; pointers, so nothing here is annotated."""
+def multiply_plain(
+    x: Any,
+    x_stride: Any,
+    rows: Any,
+    w: Any,
+    w_stride: Any,
+    blocks: Any,
+    steps: Any,
+    init: Any,
+    acc: Any,
+    acc_stride: Any,
+) -> None:
+    """See :mod:`emu.numerics.gemm.native`; the pointers are numba's own."""
     if rows <= 0 or blocks <= 0:
         return
     xs = carray(x, ((rows - 1) * x_stride + steps * DEPTH,))

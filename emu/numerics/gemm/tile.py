@@ -63,8 +63,20 @@ def make_product(step: Step, most_rows: int, most_blocks: int) -> Callable[..., 
     Its parameters are those of :mod:`emu.numerics.gemm.native`: pointers, counts, strides.
     """
 
-    @intrinsic  # type: ignore[misc]
-    def product(typing, x, xs, rows, w, ws, blocks, steps, init, acc, az):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    @intrinsic  # type: ignore[untyped-decorator]
+    def product(
+        typing: Any,
+        x: Any,
+        xs: Any,
+        rows: Any,
+        w: Any,
+        ws: Any,
+        blocks: Any,
+        steps: Any,
+        init: Any,
+        acc: Any,
+        az: Any,
+    ) -> Any:
         del typing
         signature = types.void(x, xs, rows, w, ws, blocks, steps, init, acc, az)
 
