@@ -98,7 +98,7 @@ BAD_TOKENS = np.array([0, 45], np.int32)
         {"tokens": BAD_TOKENS.ctypes.data, "token_count": -1},
         {"tokens": BAD_TOKENS.ctypes.data, "token_count": 17},
     ],
-    ids=str,
+    ids=lambda change: "-".join(k if k == "tokens" else f"{k}={v}" for k, v in change.items()),
 )
 def test_bad_request(host_firmware: ctypes.CDLL, t2i_model: np.ndarray, change: dict[str, Any]) -> None:
     done = draw(HostRun(host_firmware), t2i_model, PROMPT, **change)
