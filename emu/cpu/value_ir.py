@@ -493,7 +493,7 @@ class IrBits(Bits):
 
     # --- floats: round to nearest even only ----------------------------------------------------------------
     def _as_float(self) -> str:
-        """LLVM name of the value as a float; not canonical where it comes from an operation, see the class."""
+        """LLVM name of the value as a float; not canonical if it comes from an operation, see the class."""
         if self.count != 1 or self.lane not in _FLOATS:
             raise ValueError(f"float operation on {self.count} x {self.lane} bits")
         if self._float is None:

@@ -1,10 +1,10 @@
 """Fixed-width bit vectors, the only values that instruction semantics compute with.
 
-A value has ``count`` lanes of ``lane`` bits each (``count == 1``: a scalar); lane 0 is the least significant. Every
-operation works lane by lane on operands of the same shape; a plain ``int`` operand is taken as a constant of that shape. There
-is no truth value: use :meth:`Bits.select`. Two implementations exist: ``value_int`` (Python integers: the reference
-stepper) and ``value_ir`` (LLVM values: the translator). All operations are total: each has one defined
-result for every input.
+A value has ``count`` lanes of ``lane`` bits each (``count == 1``: a scalar); lane 0 is the least significant.
+Every operation works lane by lane on operands of the same shape; a plain ``int`` operand is taken as a
+constant of that shape. There is no truth value: use :meth:`Bits.select`. Two implementations exist:
+``value_int`` (Python integers: the reference stepper) and ``value_ir`` (LLVM values: the translator). All
+operations are total: each has one defined result for every input.
 """
 
 from __future__ import annotations
@@ -142,13 +142,16 @@ class Bits(ABC):
 
     # --- comparison and choice --------------------------------------------------------------------
     @abstractmethod
-    def eq(self, other: Operand) -> Bits: ...
+    def eq(self, other: Operand) -> Bits:
+        """Equal."""
 
     @abstractmethod
-    def ult(self, other: Operand) -> Bits: ...
+    def ult(self, other: Operand) -> Bits:
+        """Unsigned less than."""
 
     @abstractmethod
-    def slt(self, other: Operand) -> Bits: ...
+    def slt(self, other: Operand) -> Bits:
+        """Signed less than."""
 
     def ne(self, other: Operand) -> Bits:
         """Not equal."""
@@ -167,16 +170,20 @@ class Bits(ABC):
         """``self`` has one-bit lanes: a scalar condition chooses whole values, lanes choose lanes."""
 
     @abstractmethod
-    def smin(self, other: Operand) -> Bits: ...
+    def smin(self, other: Operand) -> Bits:
+        """Signed minimum."""
 
     @abstractmethod
-    def smax(self, other: Operand) -> Bits: ...
+    def smax(self, other: Operand) -> Bits:
+        """Signed maximum."""
 
     @abstractmethod
-    def umin(self, other: Operand) -> Bits: ...
+    def umin(self, other: Operand) -> Bits:
+        """Unsigned minimum."""
 
     @abstractmethod
-    def umax(self, other: Operand) -> Bits: ...
+    def umax(self, other: Operand) -> Bits:
+        """Unsigned maximum."""
 
     def clamp_s(self, bits: int) -> Bits:
         """Signed lanes clamped to ``[-2**(bits-1), 2**(bits-1) - 1]``; the lane width stays."""
@@ -186,17 +193,20 @@ class Bits(ABC):
         """Unsigned lanes clamped to ``2**bits - 1``; the lane width stays."""
         return self.umin((1 << bits) - 1)
 
-    # --- IEEE-754 binary32 (lane 32) and binary64 (lane 64), scalars only; every NaN result is the positive quiet
-    # --- NaN without payload (0x7FC00000). ``mode`` 0 nearest even, 1 toward 0, 2 up, 3 down; the translator
-    # --- supports only 0 (semantics call Machine.need_nearest_even first).
+    # --- IEEE-754 binary32 (lane 32) and binary64 (lane 64), scalars only; every NaN result is the positive
+    # --- quiet NaN without payload (0x7FC00000). ``mode`` 0 nearest even, 1 toward 0, 2 up, 3 down; the
+    # --- translator supports only 0 (semantics call Machine.need_nearest_even first).
     @abstractmethod
-    def fadd(self, other: Bits, mode: Operand = 0) -> Bits: ...
+    def fadd(self, other: Bits, mode: Operand = 0) -> Bits:
+        """Sum."""
 
     @abstractmethod
-    def fsub(self, other: Bits, mode: Operand = 0) -> Bits: ...
+    def fsub(self, other: Bits, mode: Operand = 0) -> Bits:
+        """Difference."""
 
     @abstractmethod
-    def fmul(self, other: Bits, mode: Operand = 0) -> Bits: ...
+    def fmul(self, other: Bits, mode: Operand = 0) -> Bits:
+        """Product."""
 
     @abstractmethod
     def fma(self, factor: Bits, addend: Bits, mode: Operand = 0) -> Bits:
@@ -215,7 +225,7 @@ class Bits(ABC):
         """Either operand is NaN."""
 
     def or_first_nan(self, *operands: Bits) -> Bits:
-        """``self``, the result of an operation on ``operands``; where one of those is NaN, the first such one,
+        """``self``, the result of an operation on ``operands``; if one of those is NaN, the first such one,
         made quiet (binary32). A machine may use that the result of arithmetic on a NaN is NaN.
         """
         result: Bits = self
