@@ -177,7 +177,7 @@ def mlp_grouped(
                 h[r * group + i] = gelu(acc * (sx[r] * sw1[first + i]) + b1[first + i], value, slope)
         status = quantize_row_s8(h, group, hq, group, sh, rows, group, bad)
         if status != OK:
-            return status
+            return int(status)
         for r in range(rows):
             for o in range(outs):
                 acc = np.float32(dot(hq, r * group, w2, o * w2_stride + first, group))
