@@ -8,7 +8,6 @@
 
 typedef int32_t int4_dot(const int8_t *x, const uint8_t *w, int32_t cols, int32_t group, int32_t *acc);
 
-/* x a multiple of 16 bytes: only the vector version asks for it. */
 static inline int32_t check_int4(int32_t cols, int32_t w_stride, int32_t group, int32_t outs)
 {
     if (cols < 0 || outs < 0 || group < EMU_VECTOR_BYTES || group % EMU_VECTOR_BYTES != 0 ||
@@ -17,7 +16,7 @@ static inline int32_t check_int4(int32_t cols, int32_t w_stride, int32_t group, 
     return cols > EMU_MAX_COLUMNS ? EMU_TOO_MANY_COLUMNS : EMU_OK;
 }
 
-static inline __attribute__((always_inline)) void linear_int4_rows(int4_dot *dot, const int8_t *x, float sx, int32_t cols,
+static inline __attribute__((always_inline)) void int4_rows_with(int4_dot *dot, const int8_t *x, float sx, int32_t cols,
                                                                    const uint8_t *w, int32_t w_stride,
                                                                    const uint16_t *scale, int32_t group, int32_t outs,
                                                                    float *y, int32_t *acc)

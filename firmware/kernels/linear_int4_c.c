@@ -6,6 +6,6 @@ int32_t linear_int4_q8_c(const int8_t *x, float sx, int32_t cols, const uint8_t 
 {
     int32_t status = check_int4(cols, w_stride, group, outs);
     if (status == EMU_OK)
-        linear_int4_rows(dot_groups_int4_c, x, sx, cols, w, w_stride, scale, group, outs, y, acc);
+        int4_rows_with(dot_groups_int4_c, x, sx, cols, w, w_stride, scale, group, outs, y, acc);
     return status;
 }

@@ -1,6 +1,7 @@
 /* On this machine the plain C twins stand in for the vector code. */
 #include "copy_taps.h"
-#include "emu_kernels.h"
+#include "emu_model_kernels.h"
+#include "int4_rows_job.h"
 #include "linear_row.h"
 #include "softmax_row.h"
 
@@ -34,4 +35,11 @@ void copy_vectors(const int8_t *from, int8_t *to, int32_t vectors, int32_t relu)
 int32_t softmax_row(struct softmax_row *row)
 {
     return softmax_row_c(row);
+}
+
+void linear_int4_rows(const struct int4_rows *rows)
+{
+    int32_t acc[EMU_MAX_COLUMNS / 32 + 1];
+    linear_int4_q8_c(rows->x, rows->sx, 16 * rows->vectors, rows->w, rows->w_stride, rows->scale,
+                     16 * rows->group_vectors, rows->outs, rows->y, acc);
 }
