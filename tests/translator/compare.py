@@ -21,12 +21,13 @@ BUDGET = 30_000
 
 
 class Pair:
-    """The two tiers, reused for many programs."""
+    """The two tiers, reused for many programs. Translated code gets full effort at once."""
 
     def __init__(self, changes=None):
         self.options = options(**(changes or {}))
         self.sides = Side(self.options), Side(self.options)
         self.translator = Translator(self.sides[1])
+        self.translator.patience = 0
         self.outcomes = {}
 
     def check(self, seed, code, labels, is_function, words=(), data=None, **states):

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from emu.cpu.cache import default_folder
 from emu.cpu.state import ExitReason, address_of
-from emu.cpu.translator.blocks import BLOCKS
 from emu.cpu.translator.discover import Reader, discover
 from emu.cpu.translator.dispatch import _FUNCTION, choices_of
 from emu.cpu.translator.engine_data import EngineData
@@ -20,7 +19,7 @@ from emu.cpu.translator.leave import REASON
 from emu.cpu.translator.library import library
 from emu.cpu.translator.lookup import JumpTable
 from emu.cpu.translator.modes import Mode
-from emu.cpu.translator.native import COLD, HOT, Loader, object_code
+from emu.cpu.translator.native import FULL, QUICK, Loader, object_code
 from emu.cpu.translator.policy import stepper_reason
 from emu.cpu.translator.unit import UnitTranslator, module_text
 from emu.isa.disasm import text
@@ -56,7 +55,7 @@ class Tally:
 class Campaign:
     """One seed; `run` checks a row."""
 
-    def __init__(self, seed, changes=None, effort=COLD):
+    def __init__(self, seed, changes=None, effort=QUICK):
         self.seed = seed
         self.effort = effort
         self.options = options(**(changes or {}))
@@ -99,7 +98,8 @@ class Campaign:
             reader = Reader(self.native.memory, self.choices.readings["float_pair_coprocessor"])
             hints = frozenset() if begin is None else frozenset({(begin, pc + row.length)})
             code = discover(reader, pc, hints, True, limit=1)
-            unit = UnitTranslator(code, _mode(), self.choices, BLOCKS, f"unit{number}")
+            self.data.allow(pc, 1 << 30)
+            unit = UnitTranslator(code, _mode(), self.choices, f"unit{number}", self.effort)
             texts.append(unit.function_text())
             declarations |= unit.em.declarations
         names = [f"unit{i}" for i in range(len(cases))]
@@ -185,7 +185,7 @@ def main(arguments):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep-going", action="store_true")
     parser.add_argument("--bounds", action="store_true", help="with the permission map")
-    parser.add_argument("--effort", choices=(COLD, HOT), default=COLD)
+    parser.add_argument("--effort", choices=(QUICK, FULL), default=QUICK)
     parser.add_argument("mnemonics", nargs="*")
     given = parser.parse_args(arguments)
     changes = {"bounds": True, "check_init": True} if given.bounds else {}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emu.cpu.translator.native import COLD, HOT
+from emu.cpu.translator.native import FULL, QUICK
 from emu.cpu.translator.policy import stepper_reason
 from tests.translator.differential import Campaign, known_rows
 
@@ -42,7 +42,7 @@ def test_both_tiers_agree_on_every_row_of_a_group(group):
 
 def test_the_full_pipeline_changes_nothing():
     rows = known_rows()[::7]
-    _check(Campaign(2, effort=HOT), rows, encodings=3, states=10)
+    _check(Campaign(2, effort=FULL), rows, encodings=3, states=10)
 
 
 def test_both_tiers_obey_the_permission_map():
@@ -54,4 +54,4 @@ def test_both_tiers_obey_the_permission_map():
 @pytest.mark.parametrize("group", GROUPS)
 def test_long_a_thousand_cases_for_each_row(group):
     rows = [row for row in known_rows() if row.group == group]
-    _check(Campaign(4, effort=COLD), rows, encodings=40, states=25)
+    _check(Campaign(4, effort=QUICK), rows, encodings=40, states=25)

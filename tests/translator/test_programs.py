@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from emu.cpu.translator.dispatch import PATIENCE
 from emu.cpu.translator.library import Library
 from tests.translator.compare import Pair, run_straight, run_structured
 
@@ -23,6 +24,7 @@ def pair_of(tmp_path):
 @pytest.mark.parametrize("part", range(4))
 def test_straight_programs(pair_of, part):
     pair = pair_of()
+    pair.translator.patience = PATIENCE if part % 2 else 0
     run_straight(pair, range(100 * part, 100 * part + 100))
     assert pair.outcomes["RETURN"] > 40, "most programs must reach their end to be worth anything"
 
@@ -50,3 +52,13 @@ def test_long_a_hundred_thousand_programs(pair_of, part):
     seeds = range(100_000 + 500 * part, 100_000 + 500 * part + 500)
     run_straight(pair_of(), seeds)
     run_structured(pair_of(), seeds)
+
+
+def test_programs_that_begin_quickly_and_become_busy(pair_of):
+    """Units are left in the middle of loops and calls when they have run often enough."""
+    pair = pair_of()
+    pair.translator.patience = 1
+    run_structured(pair, range(3000, 3060))
+    run_straight(pair, range(3000, 3020))
+    assert pair.outcomes["RETURN"] > 40
+    assert len(pair.translator._busy) > 5

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from emu.cpu.cache import default_folder
 from emu.cpu.map import PAGE_BITS
 from emu.cpu.state import ExitReason, address_of
-from emu.cpu.translator.blocks import BLOCKS
 from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.discover import LIMIT, Code, LoopEnd, Reader, discover
 from emu.cpu.translator.engine_data import EngineData
@@ -18,7 +17,7 @@ from emu.cpu.translator.library import library, unit_key
 from emu.cpu.translator.lookup import JumpTable
 from emu.cpu.translator.machine import Choices
 from emu.cpu.translator.modes import Mode
-from emu.cpu.translator.native import COLD, HOT
+from emu.cpu.translator.native import FULL, QUICK
 from emu.cpu.translator.unit import SYMBOL, translate
 
 if TYPE_CHECKING:
@@ -26,6 +25,11 @@ if TYPE_CHECKING:
 
 DEPTH = 1000
 """Calls that may be nested on the host's stack; deeper ones go on from the dispatcher."""
+
+PATIENCE = 20_000
+"""Passes for each of its instructions after which a unit is worth full effort: about the time that this
+takes.
+"""
 
 RESOLVER_DEPTH = 40
 """Resolvers (Python) that may be nested on the host's stack."""
@@ -59,6 +63,9 @@ class Translator:
         self._mode: Mode | None = None
         self._hints: dict[int, frozenset[LoopEnd]] = {}
         self._careful: set[int] = set()
+        self._busy: set[int] = set()
+        """Units that have run so often that they get full effort."""
+        self.patience = PATIENCE
         self._units: dict[int, Code] = {}
         self._pages: dict[int, set[int]] = {}
         self.unit_limit = LIMIT
@@ -127,6 +134,11 @@ class Translator:
         state = self.state
         if left == Leave.EXACT:
             return Mode.of(state) != self._mode
+        if left == Leave.BUSY:
+            entry = state.exit_detail[0]
+            self._busy.add(entry)
+            self._drop(lambda unit: unit.entry == entry)
+            return True
         if left == Leave.CAREFUL:
             is_new = state.PC not in self._careful
             self._careful.add(state.PC)
@@ -171,16 +183,25 @@ class Translator:
         if code is None:
             return None
         code.careful = frozenset(at for at in self._careful if code.covers(at))
-        key = unit_key(code, mode, self.choices)
-        effort = HOT if code.has_loops else COLD
-        function = self._library.unit(
-            key, SYMBOL, lambda: translate(code, mode, self.choices, BLOCKS), effort
-        )
+        function = self._native(code, mode)
         self._tables[mode].set(pc, function)
         self._units[pc] = code
         self._watch(code)
         self._follow_layout()
         return function
+
+    def _native(self, code: Code, mode: Mode) -> int:
+        """The best native code that there is; else made with the effort that the unit has earned."""
+        library, choices = self._library, self.choices
+        key = unit_key(code, mode, choices, FULL)
+        function = library.known_unit(key, SYMBOL)
+        if function is not None:
+            return function
+        if code.entry in self._busy or self.patience <= 0:
+            return library.unit(key, SYMBOL, lambda: translate(code, mode, choices, FULL), FULL)
+        self._data.allow(code.entry, self.patience * len(code.plans))
+        key = unit_key(code, mode, choices, QUICK)
+        return library.unit(key, SYMBOL, lambda: translate(code, mode, choices, QUICK), QUICK)
 
     def _watch(self, code: Code) -> None:
         for start, data in code.ranges():

@@ -27,7 +27,10 @@ TAIL = 15
 bytes.
 """
 
-_SIZE = FIRST_ENTRY + 2 * ENTRIES * ENTRY_BYTES
+COUNTERS = 1024
+"""How often units may still run before they are worth more effort (i32), by a hash of their address."""
+FIRST_COUNTER = FIRST_ENTRY + 2 * ENTRIES * ENTRY_BYTES
+_SIZE = FIRST_COUNTER + 4 * COUNTERS
 
 
 class EngineData:
@@ -39,9 +42,19 @@ class EngineData:
         table = (ctypes.c_uint64 * len(HELPERS)).from_address(self.address)
         table[:] = [helpers[name] for name in HELPERS]
 
+    def allow(self, unit: int, passes: int) -> None:
+        """Let the unit at an address pass its counter this often."""
+        place = ctypes.c_int32.from_address(self.address + counter_offset(unit))
+        place.value = max(place.value, passes)
+
     def forget(self) -> None:
         """No stretch is known any more."""
         ctypes.memset(self.address + FIRST_ENTRY, 0, 2 * ENTRIES * ENTRY_BYTES)
+
+
+def counter_offset(unit: int) -> int:
+    """Offset of the counter of the unit at address ``unit``."""
+    return FIRST_COUNTER + 4 * ((unit >> 1) * 0x9E3779B1 >> 7 & (COUNTERS - 1))
 
 
 def entry_offset(unit: int, base: int, is_store: bool) -> int:

@@ -13,7 +13,7 @@ from emu.cpu.translator.checks import Checks
 from emu.cpu.translator.discover import Code
 from emu.cpu.translator.machine import Choices
 from emu.cpu.translator.modes import Mode
-from emu.cpu.translator.native import HOT, Loader, host_description, object_code
+from emu.cpu.translator.native import FULL, Loader, host_description, object_code
 
 _SOURCES = ("cpu", "isa")
 
@@ -35,9 +35,9 @@ def _origin() -> str:
     return f"{source_digest()} {host_description()}"
 
 
-def unit_key(code: Code, mode: Mode, choices: Choices) -> str:
+def unit_key(code: Code, mode: Mode, choices: Choices, effort: str) -> str:
     """Names the native code of a unit: equal keys, equal code."""
-    digest = hashlib.sha256(f"unit {_origin()} {mode} {choices.text()}".encode())
+    digest = hashlib.sha256(f"unit {effort} {_origin()} {mode} {choices.text()}".encode())
     digest.update(f"{code.entry} {sorted(code.loop_ends)} {sorted(code.careful)}".encode())
     digest.update(f"{sorted(code.indirect.items())}".encode())
     for start, data in code.ranges():
@@ -55,14 +55,22 @@ class Library:
         self.made = 0
         """Objects that had to be translated, not loaded."""
 
-    def unit(self, key: str, symbol: str, make: Callable[[], str], effort: str = HOT) -> int:
+    def known_unit(self, key: str, symbol: str) -> int | None:
+        """Address of a unit that is loaded or in the cache, else None."""
+        found = self._functions.get(key) or self._from_cache(key, (symbol,))
+        if found is None:
+            return None
+        self._functions[key] = found
+        return found[symbol]
+
+    def unit(self, key: str, symbol: str, make: Callable[[], str], effort: str) -> int:
         """Address of a unit; ``make`` writes its module when it is new."""
         return self._find(key, (symbol,), make, effort)[symbol]
 
     def helpers(self, checks: Checks) -> dict[str, int]:
         """Addresses of the functions of builtin.py by name."""
         key = hashlib.sha256(f"helpers {_origin()} {checks}".encode()).hexdigest()
-        return self._find(key, builtin.NAMES, lambda: builtin.module(checks), HOT)
+        return self._find(key, builtin.NAMES, lambda: builtin.module(checks), FULL)
 
     def _find(
         self, key: str, symbols: tuple[str, ...], make: Callable[[], str], effort: str

@@ -10,11 +10,10 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-COLD, HOT = "cold", "hot"
-"""Effort: `HOT` for code with loops, `COLD` for the rest.
-
-Measured: O2 without SLP vectorisation and unrolling costs a fifth less than with them and gains as much;
-without loops O1 gives the same code in less time.
+QUICK, FULL = "quick", "full"
+"""Effort. `QUICK`: the least that gives usable code, for what may not run often. `FULL`: O2 with the loop
+vectoriser, ten times the cost; measured: SLP vectorisation and unrolling would cost a fifth more and
+gain nothing.
 """
 
 
@@ -38,7 +37,7 @@ def _machine(effort: str) -> Any:
     return _target().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=2 if effort == HOT else 1,
+        opt=2 if effort == FULL else 0,
         reloc="pic",
         codemodel="small",
     )
@@ -47,23 +46,31 @@ def _machine(effort: str) -> Any:
 @cache
 def module_header() -> str:
     """Data layout and triple of this machine, for the top of a module."""
-    machine = _machine(HOT)
+    machine = _machine(FULL)
     return f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"'
 
 
 def optimise(text: str, effort: str) -> Any:
     """An optimised LLVM module. Raises RuntimeError for text that LLVM refuses: a fault of the translator."""
     module = llvm.parse_assembly(text)
-    machine = _machine(effort)
-    options = llvm.create_pipeline_tuning_options(speed_level=2 if effort == HOT else 1)
-    options.loop_vectorization = effort == HOT
+    options = llvm.create_pipeline_tuning_options(speed_level=2 if effort == FULL else 1)
+    options.loop_vectorization = effort == FULL
     options.slp_vectorization = options.loop_unrolling = False
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    builder = llvm.create_pass_builder(_machine(effort), options)
+    passes = builder.getModulePassManager() if effort == FULL else _few_passes()
+    passes.run(module, builder)
     return module
 
 
-def object_code(text: str, effort: str = HOT) -> bytes:
+def _few_passes() -> Any:
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    return passes
+
+
+def object_code(text: str, effort: str = FULL) -> bytes:
     """A position-independent object file for this machine's processor."""
     code: bytes = _machine(effort).emit_object(optimise(text, effort))
     return code

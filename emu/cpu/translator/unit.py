@@ -7,23 +7,22 @@ the host stack. See docs/engine.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from emu.cpu.plan import Plan
 from emu.cpu.state import OFFSETS, ExitReason
 from emu.cpu.translator import access, calls
 from emu.cpu.translator.accumulator import lazy_kind
+from emu.cpu.translator.blocks import BLOCKS
 from emu.cpu.translator.cells import BUDGET, qacc_lane_of
 from emu.cpu.translator.discover import Code, CodeBlock, successors
-from emu.cpu.translator.emitter import METADATA, RARELY, STATE, Emitter
+from emu.cpu.translator.emitter import METADATA, RARELY, SELDOM, STATE, TABLE, Emitter
+from emu.cpu.translator.engine_data import counter_offset
 from emu.cpu.translator.frame import Frame, Node
 from emu.cpu.translator.grouped import GroupedPlaces
 from emu.cpu.translator.groups import find_groups
 from emu.cpu.translator.leave import Leave
 from emu.cpu.translator.machine import Choices, IrMachine, IrOperands, LeaveToStepper, Places, apply_write
 from emu.cpu.translator.modes import Mode
-from emu.cpu.translator.native import module_header
+from emu.cpu.translator.native import FULL, QUICK, module_header
 from emu.cpu.translator.policy import stepper_reason
 from emu.cpu.translator.scout import Body, scout
 from emu.cpu.translator.versions import FastLoop
@@ -36,9 +35,9 @@ _WINDOWED = frozenset({"retw", "retw.n"})
 _RETURN_PC = "%return.pc"
 
 
-def translate(code: Code, mode: Mode, choices: Choices, blocks: Mapping[str, Callable[..., Any]]) -> str:
+def translate(code: Code, mode: Mode, choices: Choices, effort: str = FULL) -> str:
     """LLVM text of a module with the unit as function SYMBOL."""
-    unit = UnitTranslator(code, mode, choices, blocks, SYMBOL)
+    unit = UnitTranslator(code, mode, choices, SYMBOL, effort)
     return module_text([unit.function_text()], unit.em.declarations)
 
 
@@ -55,18 +54,20 @@ class UnitTranslator:
         code: Code,
         mode: Mode,
         choices: Choices,
-        blocks: Mapping[str, Callable[..., Any]],
         symbol: str,
+        effort: str = FULL,
     ) -> None:
+        """``effort``: QUICK units have no fast loops, and count how often they run."""
         self.code = code
         self.mode = mode
         self.choices = choices
+        self.is_quick = effort == QUICK
         self.em = Emitter(f"i32 @{symbol}(ptr noalias nonnull %s, i32 %depth) nounwind")
         mnemonics = [plan.insn.mnemonic for plan in code.plans]
         lazy = "" if mode.exact_accx else lazy_kind(mnemonics)
         self.frame = Frame(self.em, qacc_lane_of(mnemonics), choices.checks, lazy)
         self.frame.unit = code.entry
-        self.machine = IrMachine(self.frame, mode, choices, blocks)
+        self.machine = IrMachine(self.frame, mode, choices, BLOCKS)
         self.operands = IrOperands(self.machine)
         self.nodes: dict[int, Node] = {}
         self.checked: dict[int, Node] = {}
@@ -119,13 +120,30 @@ class UnitTranslator:
 
     def _check_budget(self, pc: int) -> None:
         """Leave while there is still enough for the longest way to the next check."""
-        enough = ~self.frame.read(BUDGET).slt(self.margin)
-        self.frame.exit_unless(enough.name, str(pc), ExitReason.BUDGET)
+        frame = self.frame
+        enough = ~frame.read(BUDGET).slt(self.margin)
+        frame.exit_unless(enough.name, str(pc), ExitReason.BUDGET)
+        if self.is_quick:
+            self._count_pass(pc)
+
+    def _count_pass(self, pc: int) -> None:
+        """Leave when the unit has run so often that more effort would pay."""
+        frame, em = self.frame, self.em
+        place = em.value(f"getelementptr i8, ptr %engine, i64 {counter_offset(self.code.entry)}")
+        left = em.value(f"load i32, ptr {place}{TABLE}")
+        less = em.value(f"sub i32 {left}, 1")
+        em.line(f"store i32 {less}, ptr {place}{TABLE}")
+        busy, fine = em.new_block("busy"), em.new_block("ok")
+        em.fork(em.value(f"icmp slt i32 {less}, 0"), busy, fine, SELDOM)
+        em.enter(busy)
+        frame.store_state("exit_detail", f"i32 {self.code.entry}")
+        frame.exit_here(str(pc), Leave.BUSY)
+        em.enter(fine)
 
     # --- fast versions of loops ------------------------------------------------------------------------
     def _bodies(self) -> dict[int, Body]:
         """Loops of one block that get a fast version, by their start."""
-        if self.choices.checks.bounds:
+        if self.choices.checks.bounds or self.is_quick:
             return {}
         found = {}
         for start, block in self.code.blocks.items():
