@@ -8,6 +8,7 @@ from emu.isa.table import Row
 
 _ENDS = frozenset({"j", "jx", "ret", "ret.n", "retw", "retw.n", "ill", "ill.n"})
 _HIGH_PRODUCT = frozenset({"muluh", "mulsh"})
+_ESTIMATES = frozenset({"recip0.s", "rsqrt0.s"})
 _VECTOR_REGISTERS = ("accx", "qacc", "fft_bit_width", "sar_byte", "ua_state", "gpio_out")
 
 
@@ -50,6 +51,8 @@ def lacking(row: Row) -> str:
         return "no QEMU core has the vector unit"
     if row.mnemonic in _HIGH_PRODUCT:
         return "the core has no high product (MUL32_HIGH)"
+    if row.mnemonic in _ESTIMATES:
+        return "the core lacks this estimate"
     return ""
 
 
