@@ -5,7 +5,7 @@
  *
  * - A sum starts at +0.0f unless a start is named, and runs in ascending order with one accumulator.
  * - `scratch` is working memory of the caller, 16-byte aligned (else status 3), EMU_*_SCRATCH bytes long (at most);
- *   what it holds afterwards means nothing. Typed scratch (`acc`, `column`, `row`) needs the alignment of its type only.
+ *   what it holds afterwards means nothing. Typed scratch (`acc`, `column`, `row`) needs the alignment of its type.
  * - Order of checks: sizes and strides (1), columns (2), alignment (3), contents (4). A call refused with 1, 2 or 3
  *   writes nothing. *bad is written with status 4 and only then; what else is written then is said per function.
  * - A float stride below the columns, a negative size: status 1. Void functions do nothing for sizes <= 0.
@@ -113,8 +113,8 @@ int32_t mlp_grouped(const float *x, int32_t x_stride, int32_t rows, const int8_t
 int32_t quantize_columns_s8(const float *x, int32_t x_stride, int32_t rows, int32_t cols, int8_t *q,
                             int32_t q_stride, float *scale, float *column, int32_t *bad);
 /* m = max of a row of logits; r = exp_f32(l - m); sum[r] = sum of r; o = rne(r * 127.0f); o[cols ..
- * EMU_PAD16(cols)-1] = 0. cols >= 1, o any alignment, o_stride >= EMU_PAD16(cols). A logit that is not finite: status 4,
- * *bad = row, rows before it are complete, nothing is written for it or later ones. */
+ * EMU_PAD16(cols)-1] = 0. cols >= 1, o any alignment, o_stride >= EMU_PAD16(cols). A logit that is not finite:
+ * status 4, *bad = row, rows before it are complete, nothing is written for it or later ones. */
 int32_t softmax_s8(const float *x, int32_t x_stride, int32_t rows, int32_t cols, int8_t *o, int32_t o_stride,
                    float *sum, int32_t *bad);
 /* One head, `rows` queries against `tokens` keys and values, all quantized:
@@ -134,7 +134,8 @@ int32_t attention_q8_c(const int8_t *q, int32_t q_stride, const float *sq, int32
 /* One head from float32 rows (stride: of q, k and v alike): quantize_row_s8 of all q rows, then of all k rows,
  * quantize_columns_s8 of v, attention_q8 of all rows. Status 4: *bad = row of q, row of k, column of v (out untouched),
  * or query as in attention_q8. */
-#define EMU_ATTENTION_SCRATCH(tokens, dh) ((2 * (tokens) + EMU_PAD16(tokens)) * (dh) + 17 * EMU_PAD16(tokens) + 8 * (dh))
+#define EMU_ATTENTION_SCRATCH(tokens, dh) \
+    ((2 * (tokens) + EMU_PAD16(tokens)) * (dh) + 17 * EMU_PAD16(tokens) + 8 * (dh))
 int32_t attention_s8(const float *q, const float *k, const float *v, int32_t stride, int32_t tokens, int32_t dh,
                      float inv_sqrt_dh, float *out, int32_t out_stride, uint8_t *scratch, int32_t *bad);
 /* One position of a cache: (kq[h][position], sk[h][position]) = quantize_row_s8(k[h]), (vt[h][..][position],
@@ -158,7 +159,8 @@ int32_t attention_kv8(const float *q, int32_t heads, int32_t dh, int32_t count, 
  * pixel (y, x) is pixel (y >> up, x >> up) of x. relu 0 or 1: max(x, 0) on read. w int8 [outs][w_stride], K =
  * 9 * channels columns, 16-byte aligned. v = (float)dot * (s_in * sw[o]) + b[o].
  * Computes rows first .. first + rows - 1 of the picture; y points to the whole picture [..][..][outs].
- * height, width, channels, outs >= 1, up and relu 0 or 1, rows >= 0, 0 <= first, first + rows <= height << up: else 1. */
+ * height, width, channels, outs >= 1, up and relu 0 or 1, rows >= 0, 0 <= first, first + rows <= height << up:
+ * else 1. */
 #define EMU_CONV_SCRATCH(out_width, channels, outs) ((out_width) * (EMU_PAD16(9 * (channels)) + 4 * (outs) + 12))
 /* y = quantize_static_s8(v, s_out) */
 int32_t conv3x3_s8(const int8_t *x, int32_t height, int32_t width, int32_t channels, int32_t up, int32_t relu,

@@ -28,8 +28,8 @@
  *                  t2 li.fc1 [256][128]; t2 li.fc2 [128][256];
  *   head.w f32 [outputs][128]; head.b f32 [outputs]
  * kind 3, tinylm, 117 tensors:
- *   tok.start i32 [4097]; tok.bytes u8 [n], n = tok.start[4096] in 4096..65536: word t is bytes start[t] .. start[t+1]-1,
- *     1..32 bytes, words 0..255 are the single bytes; i4 emb [4096][128] 128; i4 head [4096][128] 128;
+ *   tok.start i32 [4097]; tok.bytes u8 [n], n = tok.start[4096] in 4096..65536: word t is bytes start[t] ..
+ *     start[t+1]-1, 1..32 bytes, words 0..255 are the single bytes; i4 emb [4096][128] 128; i4 head [4096][128] 128;
  *   i4 ple [4096][384] 128; i4 proj [384][128] 32; ple.norm f32 [64]; norm f32 [128];
  *   for i in 0..5: li.norm1, .norm2, .norm3 f32 [128]; i4 li.qkv [384][128] 32; i4 li.o [128][128] 32;
  *                  i4 li.gate [415][128] 32; i4 li.up [415][128] 32; i4 li.down [128][415] 32;
@@ -45,9 +45,9 @@
 enum emu_model_kind { EMU_T2I = 1, EMU_TERNARY = 2, EMU_TINYLM = 3 };
 
 /* Why a file is refused; the first that applies, in the order of the checks: header; then each index entry in turn
- * (all checks of one entry before the next); missing tensors; end of the file; then, in the order of the index, gap, CRC and
- * contents of each tensor. tensor: index of the entry, 0xFFFFFFFF for the header; MISSING: index in the list of
- * the kind, in the writers' order. */
+ * (all checks of one entry before the next); missing tensors; end of the file; then, in the order of the index, gap,
+ * CRC and contents of each tensor. tensor: index of the entry, 0xFFFFFFFF for the header; MISSING: index in the list
+ * of the kind, in the writers' order. */
 enum emu_model_fault {
     MODEL_OK = 0,
     /* header */
@@ -63,7 +63,7 @@ enum emu_model_fault {
     MODEL_TRAILING = 10,      /* more bytes than file_len, or bytes behind the last tensor */
     MODEL_HEADER_CRC = 11,
     MODEL_PARAMETER = 12,     /* ternary: outputs outside 1..4096 */
-    MODEL_HEADER_PADDING = 13,/* an unused header byte is not 0 */
+    MODEL_HEADER_PADDING = 13, /* an unused header byte is not 0 */
     /* index entries */
     MODEL_NAME = 14,          /* empty, without end, or bytes behind its end that are not 0 */
     MODEL_UNKNOWN = 15,       /* no tensor of this kind has this name */
@@ -84,12 +84,12 @@ enum emu_model_fault {
     MODEL_CRC = 29,
     MODEL_TABLE_CRC = 30,     /* gelu.value, gelu.slope, time.freq, rope.freq are not the tables of the contract */
     MODEL_NOT_FINITE = 31,
-    MODEL_NEGATIVE_SCALE = 32,/* of *.scale and dec.s_in: below 0 (-0 is not) */
+    MODEL_NEGATIVE_SCALE = 32, /* of *.scale and dec.s_in: below 0 (-0 is not) */
     MODEL_CODE_S8 = 33,       /* int8 weight -128 */
     MODEL_CODE_INT4 = 34,     /* int4 code -8 */
     MODEL_CODE_TERNARY = 35,  /* ternary code 11 */
     MODEL_PADDING = 36,       /* padding behind a coded row is not code 0 (ternary: 01); column: byte of the row */
-    MODEL_WORDS = 37,         /* tok.words: bytes behind the end of a word, or an empty word; tok.start, tok.bytes: see above */
+    MODEL_WORDS = 37,         /* tok.words: an empty word, or bytes behind its end; tok.start, tok.bytes: see above */
 };
 
 #define EMU_MODEL_TENSORS 192
@@ -110,8 +110,8 @@ struct emu_model_error {
     uint32_t column;
 };
 
-/* kind 0 takes any. file 16-byte aligned (3), never read beyond file + size. flags: EMU_TRUST_MODEL. Status 0, 3, or 5 with
- * *error filled. */
+/* kind 0 takes any. file 16-byte aligned (3), never read beyond file + size. flags: EMU_TRUST_MODEL. Status 0, 3, or
+ * 5 with *error filled. */
 int32_t emu_model_open(const void *file, uint32_t size, uint32_t kind, uint32_t flags, struct emu_model *model,
                        struct emu_model_error *error);
 /* Name of tensor id in the list of a kind (at most 39 characters), "" when there is none. buffer [40] is returned. */
@@ -179,8 +179,8 @@ int32_t tinylm_tokenize(const struct emu_model *model, const uint8_t *text, uint
                         int32_t capacity);
 /* Opens the file, position 0, sampler at fmix32(seed). The cache is run->slow. */
 int32_t tinylm_start(const void *model, uint32_t model_bytes, uint32_t seed, struct tinylm *lm, struct emu_run *run);
-/* One token at the next position: logits [4096]. Token outside the vocabulary, or position 256: status 1. With a status the
- * position stays. */
+/* One token at the next position: logits [4096]. Token outside the vocabulary, or position 256: status 1. With a
+ * status the position stays. */
 int32_t tinylm_step(struct tinylm *lm, int32_t token, float *logits, struct emu_run *run);
 /* temperature > 0: sample_f32 with the state of lm; else argmax_f32. */
 int32_t tinylm_choose(struct tinylm *lm, const float *logits, float temperature);

@@ -62,8 +62,8 @@ int32_t par_one_core(struct emu_run *run, emu_part *part, void *arg, int32_t n);
 /* Core 0 takes units 0 .. (n+1)/2 - 1, core 1 the others. run->par_arg: a struct emu_job that core 1 serves. */
 int32_t par_two_cores(struct emu_run *run, emu_part *part, void *arg, int32_t n);
 
-/* Shared by two cores; all zero at first. Core 0 writes part, arg, first, end, then posted = serial; core 1 writes status,
- * then done = serial. */
+/* Shared by two cores; all zero at first. Core 0 writes part, arg, first, end, then posted = serial; core 1 writes
+ * status, then done = serial. */
 struct emu_job {
     emu_part *part;
     void *arg;
@@ -80,7 +80,7 @@ uint32_t par_worker(struct emu_job *job);
 void par_stop(struct emu_job *job);
 
 /* --- the run ---------------------------------------------------------------------------------------------- */
-#define EMU_TRUST_MODEL 1u /* flags: skip CRCs and contents when the model file is opened; its structure is always checked */
+#define EMU_TRUST_MODEL 1u /* flags: no CRCs and contents when the model file is opened; its structure is checked */
 
 struct emu_run {
     uint8_t *arena;       /* working memory, 16-byte aligned: internal SRAM */

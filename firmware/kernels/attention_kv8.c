@@ -99,9 +99,9 @@ static int32_t attend(const float *q, int32_t dh, int32_t count, int32_t capacit
     return EMU_OK;
 }
 
-int32_t attention_kv8(const float *q, int32_t heads, int32_t dh, int32_t count, int32_t capacity,
-                      const int8_t *kq, const float *sk, const int8_t *vt, const float *sv, float inv_sqrt_dh,
-                      float *out, uint8_t *scratch, int32_t *bad)
+int32_t attention_kv8(const float *q, int32_t heads, int32_t dh, int32_t count, int32_t capacity, const int8_t *kq,
+                      const float *sk, const int8_t *vt, const float *sv, float inv_sqrt_dh, float *out,
+                      uint8_t *scratch, int32_t *bad)
 {
     int32_t status = check_cache(heads, dh, capacity, kq, vt);
     if (status == EMU_BAD_ARGUMENT || count < 1 || count > capacity)
@@ -110,8 +110,8 @@ int32_t attention_kv8(const float *q, int32_t heads, int32_t dh, int32_t count, 
         return EMU_TOO_MANY_COLUMNS;
     if (status != EMU_OK || is_misaligned(scratch))
         return EMU_MISALIGNED;
-    for (int32_t h = 0; h < heads; h++, q += dh, out += dh, sk += capacity, sv += capacity, kq += capacity * dh,
-                 vt += capacity * dh)
+    for (int32_t h = 0; h < heads;
+         h++, q += dh, out += dh, sk += capacity, sv += capacity, kq += capacity * dh, vt += capacity * dh)
         if (attend(q, dh, count, capacity, kq, sk, vt, sv, inv_sqrt_dh, out, scratch) != EMU_OK) {
             *bad = h;
             return EMU_NOT_FINITE;

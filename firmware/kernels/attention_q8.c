@@ -6,6 +6,6 @@ int32_t attention_q8(const int8_t *q, int32_t q_stride, const float *sq, int32_t
                      const int8_t *vt, int32_t vt_stride, const float *sv, float *out, int32_t out_stride,
                      uint8_t *scratch, int32_t *bad)
 {
-    return attention_q8_with(dot_rows_s8, softmax_row, q, q_stride, sq, rows, k, k_stride, sk, tokens, dh, inv_sqrt_dh, vt,
-                             vt_stride, sv, out, out_stride, scratch, bad);
+    return attention_q8_with(dot_rows_s8, softmax_row, q, q_stride, sq, rows, k, k_stride, sk, tokens, dh,
+                             inv_sqrt_dh, vt, vt_stride, sv, out, out_stride, scratch, bad);
 }

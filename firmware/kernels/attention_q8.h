@@ -10,12 +10,12 @@ typedef int32_t softmax_function(struct softmax_row *row);
 typedef int32_t rows_dot(const int8_t *x, int32_t x_stride, int32_t rows, const int8_t *w, int32_t cols, int32_t *acc,
                          int32_t acc_stride);
 
-static inline int32_t check_attention(const int8_t *q, int32_t q_stride, int32_t rows, const int8_t *k, int32_t k_stride,
-                                      int32_t tokens, int32_t dh, const int8_t *vt, int32_t vt_stride,
-                                      int32_t out_stride, const uint8_t *scratch)
+static inline int32_t check_attention(const int8_t *q, int32_t q_stride, int32_t rows, const int8_t *k,
+                                      int32_t k_stride, int32_t tokens, int32_t dh, const int8_t *vt,
+                                      int32_t vt_stride, int32_t out_stride, const uint8_t *scratch)
 {
-    if (rows < 0 || tokens < 1 || dh < EMU_VECTOR_BYTES || dh % EMU_VECTOR_BYTES != 0 || q_stride < dh || k_stride < dh ||
-        out_stride < dh || vt_stride < tokens)
+    if (rows < 0 || tokens < 1 || dh < EMU_VECTOR_BYTES || dh % EMU_VECTOR_BYTES != 0 || q_stride < dh ||
+        k_stride < dh || out_stride < dh || vt_stride < tokens)
         return EMU_BAD_ARGUMENT;
     if (tokens <= EMU_MAX_COLUMNS && vt_stride < EMU_PAD16(tokens))
         return EMU_BAD_ARGUMENT;
@@ -26,9 +26,10 @@ static inline int32_t check_attention(const int8_t *q, int32_t q_stride, int32_t
 }
 
 static inline __attribute__((always_inline)) int32_t
-attention_q8_with(rows_dot *dot, softmax_function *softmax, const int8_t *q, int32_t q_stride, const float *sq, int32_t rows, const int8_t *k,
-                  int32_t k_stride, const float *sk, int32_t tokens, int32_t dh, float inv_sqrt_dh, const int8_t *vt,
-                  int32_t vt_stride, const float *sv, float *out, int32_t out_stride, uint8_t *scratch, int32_t *bad)
+attention_q8_with(rows_dot *dot, softmax_function *softmax, const int8_t *q, int32_t q_stride, const float *sq,
+                  int32_t rows, const int8_t *k, int32_t k_stride, const float *sk, int32_t tokens, int32_t dh,
+                  float inv_sqrt_dh, const int8_t *vt, int32_t vt_stride, const float *sv, float *out,
+                  int32_t out_stride, uint8_t *scratch, int32_t *bad)
 {
     int32_t status = check_attention(q, q_stride, rows, k, k_stride, tokens, dh, vt, vt_stride, out_stride, scratch);
     if (status != EMU_OK)
@@ -36,8 +37,8 @@ attention_q8_with(rows_dot *dot, softmax_function *softmax, const int8_t *q, int
     int32_t padded = EMU_PAD16(tokens);
     int8_t *o = (int8_t *)scratch;
     int32_t *scores = (int32_t *)(void *)(scratch + padded), *sums = scores + padded;
-    struct softmax_row row = {.scores = scores, .n = tokens, .padded = padded, .o = o, .sk = sk,
-                              .inv_sqrt_dh = inv_sqrt_dh};
+    struct softmax_row row = {
+        .scores = scores, .n = tokens, .padded = padded, .o = o, .sk = sk, .inv_sqrt_dh = inv_sqrt_dh};
     for (int32_t r = 0; r < rows; r++, q += q_stride, out += out_stride) {
         dot(k, k_stride, tokens, q, dh, scores, 1);
         row.sq = sq[r];

@@ -54,8 +54,15 @@ EMU_INLINE void conv_row(linear_row_function *one, const struct conv_input *in, 
 {
     int32_t padded = EMU_PAD16(9 * in->channels);
     gather_taps(in, row, s->taps);
-    struct linear_row job = {.x = s->taps, .x_stride = padded, .sx = s->sx, .rows = in->width << in->up, .w = weights->w,
-                             .blocks = padded / EMU_VECTOR_BYTES, .y = y, .y_stride = weights->outs, .sums = s->sums,
+    struct linear_row job = {.x = s->taps,
+                             .x_stride = padded,
+                             .sx = s->sx,
+                             .rows = in->width << in->up,
+                             .w = weights->w,
+                             .blocks = padded / EMU_VECTOR_BYTES,
+                             .y = y,
+                             .y_stride = weights->outs,
+                             .sums = s->sums,
                              .add = 0};
     linear_rows(&job, weights->w_stride, weights->sw, weights->b, weights->outs, one);
 }

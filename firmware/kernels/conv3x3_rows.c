@@ -1,5 +1,5 @@
-/* What both versions of the 3x3 convolution share: checks, the neighbours of a row, requantization. numerics.md section
- * 10. */
+/* What both versions of the 3x3 convolution share: checks, the neighbours of a row, requantization. numerics.md
+ * section 10. */
 #include "conv3x3.h"
 #include "copy_taps.h"
 #include "quantize.h"
@@ -59,9 +59,8 @@ void gather_taps(const struct conv_input *in, int32_t row, int8_t *taps)
     int32_t height = in->height << in->up, padded = EMU_PAD16(9 * in->channels);
     for (int32_t ky = 0; ky < 3; ky++) {
         int32_t source = row + ky - 1;
-        const int8_t *line = source < 0 || source >= height
-                                 ? 0
-                                 : in->x + (source >> in->up) * in->width * in->channels;
+        const int8_t *line =
+            source < 0 || source >= height ? 0 : in->x + (source >> in->up) * in->width * in->channels;
         gather_line(in, line, taps + 3 * ky * in->channels, padded);
     }
 }

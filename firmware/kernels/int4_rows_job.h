@@ -1,5 +1,5 @@
-/* All rows of an int4 layer against one activation row, for groups of a multiple of 32 columns. numerics.md sections 8 and
- * 10. */
+/* All rows of an int4 layer against one activation row, for groups of a multiple of 32 columns. numerics.md sections
+ * 8 and 10. */
 #ifndef EMU_INT4_ROWS_JOB_H
 #define EMU_INT4_ROWS_JOB_H
 
@@ -7,8 +7,8 @@
 
 #define INT4_PAIR 32 /* columns in 16 bytes of codes */
 
-/* y[o] = (sum over groups of (float)dot * (float)scale) * sx. linear_int4_rows.S reads the fields by their offsets on the
- * chip. x, w 16-byte aligned; 16 * vectors bytes of x are read, and whole 16 bytes of the rows of w. */
+/* y[o] = (sum over groups of (float)dot * (float)scale) * sx. linear_int4_rows.S reads the fields by their offsets on
+ * the chip. x, w 16-byte aligned; 16 * vectors bytes of x are read, and whole 16 bytes of the rows of w. */
 struct int4_rows {
     const int8_t *x;
     const uint8_t *w;

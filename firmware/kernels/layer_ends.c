@@ -1,5 +1,5 @@
-/* Where a network begins and ends in float32: embeddings, pooling, the float head, patches, RGB. models.md, numerics.md
- * section 10. */
+/* Where a network begins and ends in float32: embeddings, pooling, the float head, patches, RGB. models.md,
+ * numerics.md section 10. */
 #include "emu_model_kernels.h"
 #include "rne.h"
 

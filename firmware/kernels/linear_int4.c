@@ -4,21 +4,23 @@
 #include "int4_rows_job.h"
 #include "linear_w8a8.h"
 
-static int32_t check_all(const int8_t *x, int32_t cols, const uint8_t *w, int32_t w_stride, int32_t group, int32_t outs)
+static int32_t check_all(const int8_t *x, int32_t cols, const uint8_t *w, int32_t w_stride, int32_t group,
+                         int32_t outs)
 {
     int32_t status = check_int4(cols, w_stride, group, outs);
     return status != EMU_OK ? status : check_aligned(x, 0, w, w_stride);
 }
 
-static void all_rows(const int8_t *x, float sx, int32_t cols, const uint8_t *w, int32_t w_stride, const uint16_t *scale,
-                     int32_t group, int32_t outs, float *y, int32_t *acc)
+static void all_rows(const int8_t *x, float sx, int32_t cols, const uint8_t *w, int32_t w_stride,
+                     const uint16_t *scale, int32_t group, int32_t outs, float *y, int32_t *acc)
 {
     if (cols == 0 || outs == 0 || group % INT4_PAIR != 0) {
         int4_rows_with(dot_groups_int4, x, sx, cols, w, w_stride, scale, group, outs, y, acc);
         return;
     }
-    struct int4_rows rows = {x, w, w_stride, scale, (cols + EMU_VECTOR_BYTES - 1) / EMU_VECTOR_BYTES,
-                             group / EMU_VECTOR_BYTES, outs, sx, y};
+    struct int4_rows rows = {
+        x,    w,  w_stride, scale, (cols + EMU_VECTOR_BYTES - 1) / EMU_VECTOR_BYTES, group / EMU_VECTOR_BYTES,
+        outs, sx, y};
     linear_int4_rows(&rows);
 }
 

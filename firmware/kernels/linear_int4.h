@@ -16,10 +16,10 @@ static inline int32_t check_int4(int32_t cols, int32_t w_stride, int32_t group, 
     return cols > EMU_MAX_COLUMNS ? EMU_TOO_MANY_COLUMNS : EMU_OK;
 }
 
-static inline __attribute__((always_inline)) void int4_rows_with(int4_dot *dot, const int8_t *x, float sx, int32_t cols,
-                                                                   const uint8_t *w, int32_t w_stride,
-                                                                   const uint16_t *scale, int32_t group, int32_t outs,
-                                                                   float *y, int32_t *acc)
+static inline __attribute__((always_inline)) void int4_rows_with(int4_dot *dot, const int8_t *x, float sx,
+                                                                 int32_t cols, const uint8_t *w, int32_t w_stride,
+                                                                 const uint16_t *scale, int32_t group, int32_t outs,
+                                                                 float *y, int32_t *acc)
 {
     int32_t groups = (cols + group - 1) / group;
     for (int32_t o = 0; o < outs; o++, w += w_stride) {

@@ -1,8 +1,8 @@
 /* linear_int4_rows: see int4_rows_job.h. numerics.md sections 8 and 10; its plain C twin is linear_int4_c.c.
  *
- * 32 codes at a time become two vectors (code ^ 8 - 8 is the sign extension of a nibble). A binary16 scale becomes binary32
- * by moving its bits into place and multiplying with 2^112, which is exact and right for subnormals too; infinities
- * and NaN take a branch.
+ * 32 codes at a time become two vectors (code ^ 8 - 8 is the sign extension of a nibble). A binary16 scale becomes
+ * binary32 by moving its bits into place and multiplying with 2^112, which is exact and right for subnormals too;
+ * infinities and NaN take a branch.
  */
 #include "function.inc"
 

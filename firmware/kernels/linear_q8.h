@@ -37,14 +37,22 @@ EMU_INLINE void linear_rows(struct linear_row *row, int32_t w_stride, const floa
 
 EMU_INLINE int32_t linear_q8_with(linear_row_function *one, const int8_t *x, int32_t x_stride, const float *sx,
                                   int32_t rows, const int8_t *w, int32_t w_stride, const float *sw, const float *b,
-                                  int32_t outs, int32_t cols, float *y, int32_t y_stride, uint8_t *scratch, int32_t add)
+                                  int32_t outs, int32_t cols, float *y, int32_t y_stride, uint8_t *scratch,
+                                  int32_t add)
 {
     int32_t status = check_linear(x, x_stride, rows, w, w_stride, outs, cols, y_stride, scratch);
     if (status != EMU_OK)
         return status;
-    struct linear_row row = {.x = x, .x_stride = x_stride, .sx = sx, .rows = rows, .w = w,
-                             .blocks = (cols + EMU_VECTOR_BYTES - 1) / EMU_VECTOR_BYTES, .y = y, .y_stride = y_stride,
-                             .sums = scratch, .add = add};
+    struct linear_row row = {.x = x,
+                             .x_stride = x_stride,
+                             .sx = sx,
+                             .rows = rows,
+                             .w = w,
+                             .blocks = (cols + EMU_VECTOR_BYTES - 1) / EMU_VECTOR_BYTES,
+                             .y = y,
+                             .y_stride = y_stride,
+                             .sums = scratch,
+                             .add = add};
     linear_rows(&row, w_stride, sw, b, outs, one);
     return EMU_OK;
 }

@@ -1,9 +1,9 @@
 /* linear_row_q8: see linear_row.h. numerics.md sections 9 and 10; twin: linear_row_c.c.
  *
  * Six vectors of weights at a time stay in q0..q5 for all rows, the rows pass through q6 and q7. Each
- * multiply-accumulate fetches the vector that takes the place of its own one, across the end of a row too, so a row costs
- * one cycle per 16 columns. Between two sixes the 40-bit sums wait in memory. With the last six (or fewer) vectors the
- * conversion of one row is woven into the sum of the next: an FPU result is not used at once. No vector beyond the
+ * multiply-accumulate fetches the vector that takes the place of its own one, across the end of a row too, so a row
+ * costs one cycle per 16 columns. Between two sixes the 40-bit sums wait in memory. The last panel
+ * weaves the conversion of one row into the sum of the next: an FPU result is not used at once. No vector beyond the
  * last row is fetched: read are 16 * blocks bytes of each row and of w.
  */
 #include "function.inc"
@@ -39,8 +39,8 @@
     .endr
     .endm
 
-/* With an odd number of vectors the two registers change places from row to row: the next row's vector 1 is fetched before
- * its vector 0. */
+/* With an odd number of vectors the two registers change places from row to row: the next row's vector 1 is fetched
+ * before its vector 0. */
     .macro start_rows vectors
     .if (\vectors == 3) || (\vectors == 5)
     addi    step, x_stride, -16 * (\vectors - 2)

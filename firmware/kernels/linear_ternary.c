@@ -9,8 +9,8 @@ int32_t linear_ternary(const int8_t *x, int32_t x_stride, int32_t rows, const ui
     if (status == EMU_OK)
         status = check_aligned(x, x_stride, w, w_stride);
     if (status == EMU_OK)
-        linear_ternary_rows(dot_rows_ternary, x, x_stride, rows, w, w_stride, outs, cols, scale / a_scale, y, y_stride,
-                            acc);
+        linear_ternary_rows(dot_rows_ternary, x, x_stride, rows, w, w_stride, outs, cols, scale / a_scale, y,
+                            y_stride, acc);
     return status;
 }
 

@@ -7,7 +7,7 @@ int32_t linear_ternary_c(const int8_t *x, int32_t x_stride, int32_t rows, const 
 {
     int32_t status = check_ternary(x_stride, rows, w_stride, outs, cols, y_stride);
     if (status == EMU_OK)
-        linear_ternary_rows(dot_rows_ternary_c, x, x_stride, rows, w, w_stride, outs, cols, scale / a_scale, y, y_stride,
-                            acc);
+        linear_ternary_rows(dot_rows_ternary_c, x, x_stride, rows, w, w_stride, outs, cols, scale / a_scale, y,
+                            y_stride, acc);
     return status;
 }

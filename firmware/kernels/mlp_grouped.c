@@ -32,9 +32,9 @@ void mlp_start(const float *bias, int32_t outs, int32_t rows, float *y, int32_t 
             y[r * y_stride + o] = bias[o];
 }
 
-int32_t mlp_hidden(const int8_t *x, int32_t x_stride, const float *sx, int32_t rows, const int8_t *w, int32_t w_stride,
-                   const float *sw, const float *b, int32_t cols, int32_t group, const float *value, const float *slope,
-                   int8_t *hidden, float *sh, float *strip, uint8_t *sums, int32_t *bad)
+int32_t mlp_hidden(const int8_t *x, int32_t x_stride, const float *sx, int32_t rows, const int8_t *w,
+                   int32_t w_stride, const float *sw, const float *b, int32_t cols, int32_t group, const float *value,
+                   const float *slope, int8_t *hidden, float *sh, float *strip, uint8_t *sums, int32_t *bad)
 {
     int32_t status = linear_q8(x, x_stride, sx, rows, w, w_stride, sw, b, group, cols, strip, group, sums);
     if (status != EMU_OK)
@@ -43,8 +43,8 @@ int32_t mlp_hidden(const int8_t *x, int32_t x_stride, const float *sx, int32_t r
     return quantize_row_s8(strip, group, hidden, group, sh, rows, group, bad);
 }
 
-static int32_t check_mlp(int32_t x_stride, int32_t rows, const int8_t *w1, int32_t w1_stride,
-                         const int8_t *w2, int32_t w2_stride, int32_t cols, int32_t hidden, int32_t outs, int32_t group,
+static int32_t check_mlp(int32_t x_stride, int32_t rows, const int8_t *w1, int32_t w1_stride, const int8_t *w2,
+                         int32_t w2_stride, int32_t cols, int32_t hidden, int32_t outs, int32_t group,
                          int32_t y_stride, const uint8_t *scratch)
 {
     if (rows < 0 || cols < 1 || hidden < 1 || outs < 0 || x_stride < cols || w1_stride < cols || w2_stride < hidden ||
@@ -61,8 +61,8 @@ int32_t mlp_grouped(const float *x, int32_t x_stride, int32_t rows, const int8_t
                     const float *b2, int32_t cols, int32_t hidden, int32_t outs, int32_t group, const float *value,
                     const float *slope, float *y, int32_t y_stride, uint8_t *scratch, int32_t *bad)
 {
-    int32_t status = check_mlp(x_stride, rows, w1, w1_stride, w2, w2_stride, cols, hidden, outs, group,
-                               y_stride, scratch);
+    int32_t status =
+        check_mlp(x_stride, rows, w1, w1_stride, w2, w2_stride, cols, hidden, outs, group, y_stride, scratch);
     if (status != EMU_OK)
         return status;
     int32_t padded = EMU_PAD16(cols);
@@ -72,8 +72,8 @@ int32_t mlp_grouped(const float *x, int32_t x_stride, int32_t rows, const int8_t
         return status;
     mlp_start(b2, outs, rows, y, y_stride);
     for (int32_t h = 0; h < hidden; h += group) {
-        status = mlp_hidden(s.x, padded, s.sx, rows, w1 + h * w1_stride, w1_stride, sw1 + h, b1 + h, cols, group, value,
-                            slope, s.hidden, s.sh, s.strip, s.sums, bad);
+        status = mlp_hidden(s.x, padded, s.sx, rows, w1 + h * w1_stride, w1_stride, sw1 + h, b1 + h, cols, group,
+                            value, slope, s.hidden, s.sh, s.strip, s.sums, bad);
         if (status != EMU_OK)
             return status;
         accumulate_q8(s.hidden, group, s.sh, rows, w2 + h, w2_stride, sw2, outs, group, y, y_stride, s.sums);

@@ -18,8 +18,8 @@ static inline float largest_logit(const float *l, int32_t n, int32_t *finite)
     return m;
 }
 
-/* o[j] = rne(exp(l[j] - m) * 127), zeros up to `padded`; returns the sum of the exponentials. The largest is exactly 1, so
- * no second pass scales them. */
+/* o[j] = rne(exp(l[j] - m) * 127), zeros up to `padded`; returns the sum of the exponentials. The largest is exactly
+ * 1, so no second pass scales them. */
 static inline float softmax_codes(const float *l, int32_t n, float m, int8_t *o, int32_t padded)
 {
     float sum = 0.0f;

@@ -1,7 +1,7 @@
 /* softmax_row: see softmax_row.h. numerics.md sections 2, 3 and 10; twin: softmax_row_c.c.
  *
- * exp_f32 without branches: l - max is never positive nor NaN, so of its three tests only the lower end is left. The bits
- * of t + 1.5 * 2^23 end with the integer that t rounds to; shifted left by 23 nothing else is left of them.
+ * exp_f32 without branches: l - max is never positive nor NaN, so of its three tests only the lower end is left. The
+ * bits of t + 1.5 * 2^23 end with the integer that t rounds to; shifted left by 23 nothing else is left of them.
  */
 #include "function.inc"
 

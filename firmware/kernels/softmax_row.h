@@ -13,7 +13,7 @@ struct softmax_row {
     const float *sk; /* [n] */
     float sq;
     float inv_sqrt_dh;
-    float sum;       /* out */
+    float sum; /* out */
 };
 
 /* l = (float)score * ((sq * sk) * inv_sqrt_dh); o = rne(exp_f32(l - max) * 127), zeros up to padded; sum of the

@@ -19,8 +19,8 @@ int32_t softmax_s8(const float *x, int32_t x_stride, int32_t rows, int32_t cols,
     return EMU_OK;
 }
 
-int32_t quantize_columns_s8(const float *x, int32_t x_stride, int32_t rows, int32_t cols, int8_t *q,
-                            int32_t q_stride, float *scale, float *column, int32_t *bad)
+int32_t quantize_columns_s8(const float *x, int32_t x_stride, int32_t rows, int32_t cols, int8_t *q, int32_t q_stride,
+                            float *scale, float *column, int32_t *bad)
 {
     if (rows < 1 || cols < 0 || x_stride < cols || q_stride < EMU_PAD16(rows))
         return EMU_BAD_ARGUMENT;

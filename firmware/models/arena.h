@@ -1,7 +1,7 @@
 /* Working memory of a run: a stack of buffers in run->arena and one in run->slow, with high-water marks.
  *
- * A buffer that does not fit still gets an address and counts: a caller takes all it needs, asks memory_status once, and
- * touches nothing when the answer is not 0. So the marks say what would have been enough.
+ * A buffer that does not fit still gets an address and counts: a caller takes all it needs, asks memory_status once,
+ * and touches nothing when the answer is not 0. So the marks say what would have been enough.
  */
 #ifndef EMU_ARENA_H
 #define EMU_ARENA_H

@@ -28,8 +28,8 @@ static uint32_t code_at(const struct code_kind *kind, const uint8_t *row, uint32
     return row[bit >> 3] >> (bit & 7) & ((1u << kind->bits) - 1);
 }
 
-/* A quick look: does any field of the row, padding included, hold the forbidden code? A field of w ^ forbidden is zero then,
- * and borrows show zero fields exactly when there is one. */
+/* A quick look: does any field of the row, padding included, hold the forbidden code? A field of w ^ forbidden is
+ * zero then, and borrows show zero fields exactly when there is one. */
 static int row_may_be_bad(const uint32_t *row, uint32_t words, uint32_t forbidden, uint32_t low, uint32_t high)
 {
     uint32_t found = 0;

@@ -12,7 +12,8 @@ struct content {
     uint32_t index;
 };
 
-static int32_t refuse_element(const struct content *c, uint32_t reason, uint32_t element, struct emu_model_error *error)
+static int32_t refuse_element(const struct content *c, uint32_t reason, uint32_t element,
+                              struct emu_model_error *error)
 {
     return refuse(error, reason, c->index, element / c->size.cols, element % c->size.cols);
 }
@@ -46,8 +47,8 @@ static int32_t check_f16(const struct content *c, struct emu_model_error *error)
 
 static int32_t check_codes(const struct content *c, struct emu_model_error *error)
 {
-    static const uint8_t reasons[] = {[FILE_S8] = MODEL_CODE_S8, [FILE_INT4] = MODEL_CODE_INT4,
-                                      [FILE_TERNARY] = MODEL_CODE_TERNARY};
+    static const uint8_t reasons[] = {
+        [FILE_S8] = MODEL_CODE_S8, [FILE_INT4] = MODEL_CODE_INT4, [FILE_TERNARY] = MODEL_CODE_TERNARY};
     struct code_kind kind = code_kind(c->rule->dtype);
     struct code_place place;
     if (find_forbidden(&kind, c->data, &c->size, &place))

@@ -100,7 +100,8 @@ static int name_is_bad(const char *name)
 }
 
 /* Columns of a tensor whose size the file chooses; cols of the rule otherwise. */
-static uint32_t columns_of(const struct tensor_rule *rule, const struct emu_model *model, const struct file_entry *entry)
+static uint32_t columns_of(const struct tensor_rule *rule, const struct emu_model *model,
+                           const struct file_entry *entry)
 {
     if (rule->cols != VARIABLE)
         return rule->cols;
@@ -122,7 +123,8 @@ struct tensor_size tensor_size(const struct tensor_rule *rule, const struct emu_
     return size;
 }
 
-static int shape_is_bad(const struct tensor_rule *rule, const struct tensor_size *size, const struct file_entry *entry)
+static int shape_is_bad(const struct tensor_rule *rule, const struct tensor_size *size,
+                        const struct file_entry *entry)
 {
     uint32_t ndim = rule->rows == 0 ? 1 : 2;
     uint32_t first = ndim == 1 ? size->cols : size->rows, second = ndim == 1 ? 1 : size->cols;
@@ -202,8 +204,8 @@ int32_t emu_model_open(const void *file, uint32_t size, uint32_t kind, uint32_t 
     uint32_t fault = header_fault(header, size, kind);
     if (fault != MODEL_OK)
         return refuse(error, fault, NOT_A_TENSOR, 0, 0);
-    *model = (struct emu_model){.kind = header->kind, .outputs = header->parameters[0],
-                                .count = model_tensor_count(header->kind)};
+    *model = (struct emu_model){
+        .kind = header->kind, .outputs = header->parameters[0], .count = model_tensor_count(header->kind)};
     struct opening open = {file, size, header->count, (const struct file_entry *)(header + 1), model};
     int32_t status = check_index(&open, error);
     if (status == EMU_OK && (flags & EMU_TRUST_MODEL) == 0)

@@ -20,8 +20,10 @@ static const struct tensor_rule t2i_text[] = {
     VECTOR("txt.null", 96),
 };
 static const struct tensor_rule t2i_text_block[] = {
-    VECTOR("txt.b#.ln1.w", 96), VECTOR("txt.b#.ln1.b", 96), LAYER8("txt.b#.qkv", 288, 96), LAYER8("txt.b#.proj", 96, 96),
-    VECTOR("txt.b#.ln2.w", 96), VECTOR("txt.b#.ln2.b", 96), LAYER8("txt.b#.fc1", 384, 96), LAYER8("txt.b#.fc2", 96, 384),
+    VECTOR("txt.b#.ln1.w", 96), VECTOR("txt.b#.ln1.b", 96),
+    LAYER8("txt.b#.qkv", 288, 96), LAYER8("txt.b#.proj", 96, 96),
+    VECTOR("txt.b#.ln2.w", 96), VECTOR("txt.b#.ln2.b", 96),
+    LAYER8("txt.b#.fc1", 384, 96), LAYER8("txt.b#.fc2", 96, 384),
 };
 static const struct tensor_rule t2i_before_blocks[] = {
     VECTOR("txt.ln.w", 96), VECTOR("txt.ln.b", 96), LAYER8("txt.fc1", 192, 96), LAYER8("txt.fc2", 192, 192),
@@ -34,9 +36,10 @@ static const struct tensor_rule t2i_block[] = {
 };
 static const struct tensor_rule t2i_after_blocks[] = {
     LAYER8("final.mod", 384, 192), LAYER8("final", 16, 192),
-    LAYER8("dec.conv0", 64, 36), LAYER8("dec.conv1", 64, 576), LAYER8("dec.conv2", 64, 576), LAYER8("dec.conv3", 48, 576),
-    LAYER8("dec.conv4", 48, 432), LAYER8("dec.conv5", 48, 432), LAYER8("dec.conv6", 32, 432), LAYER8("dec.conv7", 32, 288),
-    LAYER8("dec.conv8", 32, 288), LAYER8("dec.conv9", 3, 288),
+    LAYER8("dec.conv0", 64, 36), LAYER8("dec.conv1", 64, 576), LAYER8("dec.conv2", 64, 576),
+    LAYER8("dec.conv3", 48, 576), LAYER8("dec.conv4", 48, 432), LAYER8("dec.conv5", 48, 432),
+    LAYER8("dec.conv6", 32, 432), LAYER8("dec.conv7", 32, 288), LAYER8("dec.conv8", 32, 288),
+    LAYER8("dec.conv9", 3, 288),
     {"dec.s_in", FILE_F32, CONTENT_SCALE, 0, 0, 10, 0}, GELU_TABLES,
 };
 

@@ -1,5 +1,5 @@
-/* One core or two. Each unit of a job is computed by one core alone and in the same way, so the results do not depend on
- * who computes it or when. */
+/* One core or two. Each unit of a job is computed by one core alone and in the same way, so the results do not depend
+ * on who computes it or when. */
 #include "par.h"
 
 /* What was stored before is visible to the other core before what is stored afterwards; likewise for loads. */

@@ -35,11 +35,11 @@ void stage_tap_piece(struct emu_run *run, const char *template, const struct emu
     run->tap(run, name, piece);
 }
 
-void stage_tap(struct emu_run *run, const char *template, const void *data, uint32_t dtype, int32_t rows, int32_t cols,
-               int32_t stride)
+void stage_tap(struct emu_run *run, const char *template, const void *data, uint32_t dtype, int32_t rows,
+               int32_t cols, int32_t stride)
 {
-    struct emu_piece piece = {data, dtype, 0, (uint32_t)rows, (uint32_t)cols, (uint32_t)stride, (uint32_t)cols,
-                              (uint32_t)(rows * cols)};
+    struct emu_piece piece = {
+        data, dtype, 0, (uint32_t)rows, (uint32_t)cols, (uint32_t)stride, (uint32_t)cols, (uint32_t)(rows * cols)};
     stage_tap_piece(run, template, &piece);
 }
 

@@ -1,7 +1,7 @@
 /* Taps of a model: stage names from templates, whole tensors and pieces.
  *
- * In a template # stands for run->step, @ for the branch (c or u), * for run->block. A tap that is off costs a load and a
- * branch that is not taken; -DEMU_NO_TAPS removes even that.
+ * In a template # stands for run->step, @ for the branch (c or u), * for run->block. A tap that is off costs a load
+ * and a branch that is not taken; -DEMU_NO_TAPS removes even that.
  */
 #ifndef EMU_STAGES_H
 #define EMU_STAGES_H
@@ -10,8 +10,8 @@
 
 /* The expanded name, zero-padded to EMU_STAGE_NAME bytes. */
 void stage_name(const struct emu_run *run, const char *template, char *name);
-void stage_tap(struct emu_run *run, const char *template, const void *data, uint32_t dtype, int32_t rows, int32_t cols,
-               int32_t stride);
+void stage_tap(struct emu_run *run, const char *template, const void *data, uint32_t dtype, int32_t rows,
+               int32_t cols, int32_t stride);
 void stage_tap_piece(struct emu_run *run, const char *template, const struct emu_piece *piece);
 /* Keeps the stage and `bad` of a status 4 in the run; returns the status. */
 int32_t stage_status(struct emu_run *run, const char *template, int32_t status, int32_t bad);

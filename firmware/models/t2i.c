@@ -21,11 +21,11 @@ static int32_t check_request(const struct t2i_request *request)
 static struct t2i *take_state(struct emu_run *run)
 {
     struct t2i *t = TAKE(run, struct t2i, 1);
-    float *x = TAKE(run, float, ROWS * WIDTH);
+    float *x = TAKE(run, float, ROWS *WIDTH);
     float *small = TAKE(run, float, 2 * MOD_WIDTH + 2 * FINAL_MOD_STRIDE + 5 * WIDTH + LATENT);
-    int8_t *q = TAKE(run, int8_t, ROWS * WIDTH);
+    int8_t *q = TAKE(run, int8_t, ROWS *WIDTH);
     float *sx = TAKE(run, float, ROWS);
-    uint8_t *sums = TAKE(run, uint8_t, EMU_CORES * MOST_SUMS);
+    uint8_t *sums = TAKE(run, uint8_t, EMU_CORES *MOST_SUMS);
     if (memory_status(run) != EMU_OK)
         return 0;
     t->run = run;

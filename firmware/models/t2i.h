@@ -28,7 +28,7 @@
 #define FINAL_MOD_STRIDE (2 * WIDTH)
 #define CONVS 10
 #define PICTURE_SIDE 64
-#define MOST_SUMS (8 * ROWS) /* scratch of a linear layer over all rows */
+#define MOST_SUMS (8 * ROWS)                     /* scratch of a linear layer over all rows */
 #define INV_SQRT_HEAD f32_from_bits(0x3E3504F3u) /* 1/sqrt(32) */
 
 enum modulation { SH1, SC1, G1, SH2, SC2, G2 };
@@ -38,15 +38,15 @@ struct t2i {
     struct emu_run *run;
     struct emu_model model;
     const struct t2i_request *request;
-    float *x;          /* [ROWS][WIDTH] */
-    float *mod;        /* [2][MOD_WIDTH] */
-    float *final_mod;  /* [2][FINAL_MOD_STRIDE] */
-    float *cond;       /* [2][WIDTH] */
-    float *ctext;      /* [2][WIDTH] */
-    float *temb;       /* [WIDTH] */
-    float *z;          /* [LATENT] */
-    int8_t *q;         /* [ROWS][WIDTH]: quantized rows, input of the next linear layer */
-    float *sx;         /* [ROWS]: their scales */
+    float *x;         /* [ROWS][WIDTH] */
+    float *mod;       /* [2][MOD_WIDTH] */
+    float *final_mod; /* [2][FINAL_MOD_STRIDE] */
+    float *cond;      /* [2][WIDTH] */
+    float *ctext;     /* [2][WIDTH] */
+    float *temb;      /* [WIDTH] */
+    float *z;         /* [LATENT] */
+    int8_t *q;        /* [ROWS][WIDTH]: quantized rows, input of the next linear layer */
+    float *sx;        /* [ROWS]: their scales */
     uint8_t *sums[EMU_CORES];
 };
 
@@ -83,7 +83,8 @@ const float *t2i_final_mod(const struct t2i *t, int32_t branch);
 int32_t t2i_denoise(struct t2i *t);
 /* x to v [2][LATENT]. */
 int32_t t2i_velocity(struct t2i *t, float *v);
-/* x = x + g1 * proj(attention(q)) and x = x + g2 * mlp(q) of block t->run->block; gates: the rows g of both branches. */
+/* x = x + g1 * proj(attention(q)) and x = x + g2 * mlp(q) of block t->run->block; gates: the rows g of both branches.
+ */
 int32_t t2i_attention(struct t2i *t, const float *gates, int32_t stride);
 int32_t t2i_mlp(struct t2i *t, const float *gates, int32_t stride);
 /* t->x = t->x + g * y, rows shared out. */
@@ -99,7 +100,7 @@ int32_t t2i_decode(struct t2i *t, uint8_t *rgb);
     } while (0)
 
 /* Columns first .. first + cols - 1 of a stage that is `width` columns wide. */
-void t2i_tap_branches(struct t2i *t, const char *template, const float *data, int32_t rows, int32_t cols, int32_t stride,
-                      int32_t first, int32_t width);
+void t2i_tap_branches(struct t2i *t, const char *template, const float *data, int32_t rows, int32_t cols,
+                      int32_t stride, int32_t first, int32_t width);
 
 #endif

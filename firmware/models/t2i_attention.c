@@ -1,7 +1,7 @@
 /* Self-attention of a block with its residual. models.md section 1.
  *
- * Queries, keys and values never exist in float32 as a whole: 32 columns at a time are computed for all rows, shown to the
- * taps, and quantized.
+ * Queries, keys and values never exist in float32 as a whole: 32 columns at a time are computed for all rows, shown
+ * to the taps, and quantized.
  */
 #include "bits.h"
 #include "emu_model_kernels.h"
@@ -12,20 +12,20 @@
 
 struct attention {
     struct t2i *t;
-    int8_t *q;      /* [HEADS][ROWS][HEAD_WIDTH] */
+    int8_t *q; /* [HEADS][ROWS][HEAD_WIDTH] */
     int8_t *k;
-    int8_t *vt;     /* [2][WIDTH][TOKENS] */
-    float *sq;      /* [HEADS][ROWS] */
+    int8_t *vt; /* [2][WIDTH][TOKENS] */
+    float *sq;  /* [HEADS][ROWS] */
     float *sk;
-    float *sv;      /* [2][WIDTH] */
-    float *strip;   /* [ROWS][HEAD_WIDTH] */
+    float *sv;    /* [2][WIDTH] */
+    float *strip; /* [ROWS][HEAD_WIDTH] */
     float *column[EMU_CORES];
-    float *out;     /* [TOKENS][WIDTH] of one branch */
+    float *out; /* [TOKENS][WIDTH] of one branch */
     uint8_t *scratch[EMU_CORES];
     int32_t head;
     int32_t branch;
     int32_t bad[EMU_CORES];
-    int8_t *to;     /* where rows of the strip go: q or k of the head */
+    int8_t *to; /* where rows of the strip go: q or k of the head */
     float *scale;
 };
 
@@ -33,8 +33,8 @@ static int32_t quantize_rows_part(void *arg, int32_t first, int32_t end, int32_t
 {
     struct attention *a = arg;
     int32_t bad = 0;
-    int32_t status = quantize_row_s8(a->strip + first * HEAD_WIDTH, HEAD_WIDTH, a->to + first * HEAD_WIDTH, HEAD_WIDTH,
-                                     a->scale + first, end - first, HEAD_WIDTH, &bad);
+    int32_t status = quantize_row_s8(a->strip + first * HEAD_WIDTH, HEAD_WIDTH, a->to + first * HEAD_WIDTH,
+                                     HEAD_WIDTH, a->scale + first, end - first, HEAD_WIDTH, &bad);
     if (status != EMU_OK)
         a->bad[core] = first + bad;
     return status;
@@ -45,10 +45,12 @@ static int32_t quantize_columns_part(void *arg, int32_t first, int32_t end, int3
 {
     struct attention *a = arg;
     for (int32_t unit = first; unit < end; unit++) {
-        int32_t branch = unit / HEAD_WIDTH, c = unit % HEAD_WIDTH, channel = branch * WIDTH + a->head * HEAD_WIDTH + c;
+        int32_t branch = unit / HEAD_WIDTH, c = unit % HEAD_WIDTH,
+                channel = branch * WIDTH + a->head * HEAD_WIDTH + c;
         int32_t ignored;
-        int32_t status = quantize_columns_s8(a->strip + branch * TOKENS * HEAD_WIDTH + c, HEAD_WIDTH, TOKENS, 1,
-                                             a->vt + channel * TOKENS, TOKENS, a->sv + channel, a->column[core], &ignored);
+        int32_t status =
+            quantize_columns_s8(a->strip + branch * TOKENS * HEAD_WIDTH + c, HEAD_WIDTH, TOKENS, 1,
+                                a->vt + channel * TOKENS, TOKENS, a->sv + channel, a->column[core], &ignored);
         if (status != EMU_OK) {
             a->bad[core] = branch * TOKENS + c;
             return status;
@@ -71,8 +73,8 @@ static int32_t compute_strip(struct attention *a, int32_t first)
 {
     struct t2i *t = a->t;
     int32_t id = T2I_BLOCK + t->run->block * T2I_BLOCK_SIZE + BLOCK_QKV;
-    struct t2i_linear linear = {t->q, WIDTH, t->sx, ROWS, layer_at(t, id, first, WIDTH), HEAD_WIDTH, WIDTH, a->strip,
-                                HEAD_WIDTH};
+    struct t2i_linear linear = {t->q,       WIDTH, t->sx,    ROWS,      layer_at(t, id, first, WIDTH),
+                                HEAD_WIDTH, WIDTH, a->strip, HEAD_WIDTH};
     int32_t status = t2i_linear(t, &linear);
     if (EMU_TAPPED(t->run))
         t2i_tap_branches(t, "s#.@.b*.qkv", a->strip, TOKENS, HEAD_WIDTH, HEAD_WIDTH, first, QKV_WIDTH);
@@ -111,8 +113,8 @@ static int32_t attend_part(void *arg, int32_t first, int32_t end, int32_t core)
     for (int32_t h = 0; h < HEADS; h++) {
         int32_t row = h * ROWS + a->branch * TOKENS, channel = a->branch * WIDTH + h * HEAD_WIDTH;
         int32_t status = attention_q8(a->q + (row + first) * HEAD_WIDTH, HEAD_WIDTH, a->sq + row + first, end - first,
-                                      a->k + row * HEAD_WIDTH, HEAD_WIDTH, a->sk + row, TOKENS, HEAD_WIDTH, INV_SQRT_HEAD,
-                                      a->vt + channel * TOKENS, TOKENS, a->sv + channel,
+                                      a->k + row * HEAD_WIDTH, HEAD_WIDTH, a->sk + row, TOKENS, HEAD_WIDTH,
+                                      INV_SQRT_HEAD, a->vt + channel * TOKENS, TOKENS, a->sv + channel,
                                       a->out + first * WIDTH + h * HEAD_WIDTH, WIDTH, a->scratch[core], &bad);
         if (status != EMU_OK) {
             a->bad[core] = a->branch * TOKENS + first + bad;
@@ -142,11 +144,11 @@ static int32_t attend(struct attention *a)
 static int32_t take_attention(struct attention *a)
 {
     struct emu_run *run = a->t->run;
-    a->q = TAKE(run, int8_t, ROWS * WIDTH);
-    a->k = TAKE(run, int8_t, ROWS * WIDTH);
-    a->vt = TAKE(run, int8_t, ROWS * WIDTH);
-    a->sq = TAKE(run, float, HEADS * ROWS);
-    a->sk = TAKE(run, float, HEADS * ROWS);
+    a->q = TAKE(run, int8_t, ROWS *WIDTH);
+    a->k = TAKE(run, int8_t, ROWS *WIDTH);
+    a->vt = TAKE(run, int8_t, ROWS *WIDTH);
+    a->sq = TAKE(run, float, HEADS *ROWS);
+    a->sk = TAKE(run, float, HEADS *ROWS);
     a->sv = TAKE(run, float, 2 * WIDTH);
     return memory_status(run);
 }
@@ -156,7 +158,7 @@ static int32_t heads(struct attention *a)
 {
     struct emu_run *run = a->t->run;
     uint32_t mark = arena_mark(run);
-    a->strip = TAKE(run, float, ROWS * HEAD_WIDTH);
+    a->strip = TAKE(run, float, ROWS *HEAD_WIDTH);
     for (int32_t core = 0; core < EMU_CORES; core++)
         a->column[core] = TAKE(run, float, TOKENS);
     int32_t status = memory_status(run);
@@ -173,7 +175,7 @@ static int32_t heads(struct attention *a)
 static int32_t project(struct t2i *t, const float *gates, int32_t stride)
 {
     uint32_t mark = arena_mark(t->run);
-    float *y = TAKE(t->run, float, ROWS * WIDTH);
+    float *y = TAKE(t->run, float, ROWS *WIDTH);
     int32_t status = memory_status(t->run), id = T2I_BLOCK + t->run->block * T2I_BLOCK_SIZE + BLOCK_PROJ;
     struct t2i_linear linear = {t->q, WIDTH, t->sx, ROWS, layer_at(t, id, 0, 0), WIDTH, WIDTH, y, WIDTH};
     if (status == EMU_OK)
@@ -191,7 +193,7 @@ int32_t t2i_attention(struct t2i *t, const float *gates, int32_t stride)
     int32_t status = take_attention(&a);
     if (status == EMU_OK)
         status = heads(&a);
-    a.out = TAKE(t->run, float, TOKENS * WIDTH);
+    a.out = TAKE(t->run, float, TOKENS *WIDTH);
     for (int32_t core = 0; core < EMU_CORES; core++)
         a.scratch[core] = TAKE(t->run, uint8_t, SCRATCH);
     if (status == EMU_OK)

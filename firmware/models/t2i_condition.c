@@ -56,8 +56,8 @@ static int32_t modulations(struct t2i *t, const struct rows8 *rows8, float *acti
         add_array(t->temb, t->ctext + b * WIDTH, t->cond + b * WIDTH, WIDTH);
     TAP_BRANCHES(t, "s#.@.cond", t->cond, 1, WIDTH, WIDTH);
     silu_array(t->cond, activated, BRANCHES * WIDTH);
-    int32_t status = small_linear(t, rows8, "s#.@.mod", T2I_MOD, activated, BRANCHES, WIDTH, MOD_WIDTH, t->mod,
-                                  MOD_WIDTH);
+    int32_t status =
+        small_linear(t, rows8, "s#.@.mod", T2I_MOD, activated, BRANCHES, WIDTH, MOD_WIDTH, t->mod, MOD_WIDTH);
     if (status == EMU_OK)
         status = small_linear(t, rows8, "s#.@.final.mod", T2I_FINAL_MOD, activated, BRANCHES, WIDTH, 2 * WIDTH,
                               t->final_mod, FINAL_MOD_STRIDE);
@@ -71,8 +71,8 @@ static int32_t modulations(struct t2i *t, const struct rows8 *rows8, float *acti
 int32_t t2i_condition(struct t2i *t)
 {
     uint32_t mark = arena_mark(t->run);
-    float *activated = TAKE(t->run, float, BRANCHES * WIDTH); /* and the time embedding, which is shorter */
-    struct rows8 rows8 = {TAKE(t->run, int8_t, BRANCHES * WIDTH), TAKE(t->run, float, BRANCHES)};
+    float *activated = TAKE(t->run, float, BRANCHES *WIDTH); /* and the time embedding, which is shorter */
+    struct rows8 rows8 = {TAKE(t->run, int8_t, BRANCHES *WIDTH), TAKE(t->run, float, BRANCHES)};
     int32_t status = memory_status(t->run);
     if (status == EMU_OK)
         status = embed_time(t, &rows8, activated);

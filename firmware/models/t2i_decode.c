@@ -5,7 +5,7 @@
 #define ACTIVATION_BYTES (PICTURE_SIDE * PICTURE_SIDE * 32)
 
 struct conv_shape {
-    uint8_t side;     /* of the input as stored */
+    uint8_t side; /* of the input as stored */
     uint8_t channels;
     uint8_t outs;
     uint8_t up;
@@ -14,7 +14,7 @@ struct conv_shape {
 };
 
 static const struct conv_shape convs[CONVS] = {
-    {16, 4, 64, 0, 0, 0}, {16, 64, 64, 0, 0, 1}, {16, 64, 64, 0, 1, 1}, {16, 64, 48, 1, 0, 0}, {32, 48, 48, 0, 0, 1},
+    {16, 4, 64, 0, 0, 0},  {16, 64, 64, 0, 0, 1}, {16, 64, 64, 0, 1, 1}, {16, 64, 48, 1, 0, 0}, {32, 48, 48, 0, 0, 1},
     {32, 48, 48, 0, 1, 1}, {32, 48, 32, 1, 0, 0}, {64, 32, 32, 0, 0, 1}, {64, 32, 32, 0, 1, 1}, {64, 32, 3, 0, 0, 1},
 };
 
@@ -39,13 +39,13 @@ static int32_t conv_part(void *arg, int32_t first, int32_t end, int32_t core)
     const float *s = d->s_in + d->k;
     int32_t w_stride = EMU_PAD16(9 * c->channels), rows = end - first;
     if (d->k == CONVS - 1)
-        return conv3x3_f32(d->x, c->side, c->side, c->channels, c->up, c->relu, s[0], l.w, w_stride, l.sw, l.b, c->outs,
-                           d->last, first, rows, d->scratch[core]);
+        return conv3x3_f32(d->x, c->side, c->side, c->channels, c->up, c->relu, s[0], l.w, w_stride, l.sw, l.b,
+                           c->outs, d->last, first, rows, d->scratch[core]);
     if (c->residual)
         return conv3x3_add_s8(d->x, c->side, c->side, c->channels, c->up, c->relu, s[0], l.w, w_stride, l.sw, l.b,
                               c->outs, s[-1], s[1], d->y, first, rows, d->scratch[core]);
-    return conv3x3_s8(d->x, c->side, c->side, c->channels, c->up, c->relu, s[0], l.w, w_stride, l.sw, l.b, c->outs, s[1],
-                      d->y, first, rows, d->scratch[core]);
+    return conv3x3_s8(d->x, c->side, c->side, c->channels, c->up, c->relu, s[0], l.w, w_stride, l.sw, l.b, c->outs,
+                      s[1], d->y, first, rows, d->scratch[core]);
 }
 
 /* Each convolution writes the buffer that it does not read; there the residual ones find what they add. */

@@ -8,16 +8,16 @@
 static int32_t embed_patches(struct t2i *t)
 {
     uint32_t mark = arena_mark(t->run);
-    float *tokens = TAKE(t->run, float, TOKENS * PATCH_WIDTH);
-    int8_t *q = TAKE(t->run, int8_t, TOKENS * PATCH_WIDTH);
+    float *tokens = TAKE(t->run, float, TOKENS *PATCH_WIDTH);
+    int8_t *q = TAKE(t->run, int8_t, TOKENS *PATCH_WIDTH);
     int32_t status = memory_status(t->run), bad = 0;
     if (status == EMU_OK) {
         patch(t->z, SIDE, SIDE, LATENT_CHANNELS, tokens, PATCH_WIDTH);
         status = quantize_row_s8(tokens, PATCH_WIDTH, q, PATCH_WIDTH, t->sx, TOKENS, PATCH_WIDTH, &bad);
     }
     t->run->branch = 0;
-    struct t2i_linear linear = {q, PATCH_WIDTH, t->sx, TOKENS, layer_at(t, T2I_PATCH, 0, 0), WIDTH, PATCH_WIDTH, t->x,
-                                WIDTH};
+    struct t2i_linear linear = {q,     PATCH_WIDTH, t->sx, TOKENS, layer_at(t, T2I_PATCH, 0, 0),
+                                WIDTH, PATCH_WIDTH, t->x,  WIDTH};
     if (status != EMU_OK)
         status = stage_status(t->run, "s#.@.patch", status, bad);
     else
@@ -42,10 +42,11 @@ static void half_modulation(const struct t2i *t, int32_t first, float *m)
 }
 
 /* layernorm and modulation of x, shown to the tap, quantized. */
-static int32_t normed_rows(struct t2i *t, const char *stage, int tapped, const float *sh, const float *sc, int32_t stride)
+static int32_t normed_rows(struct t2i *t, const char *stage, int tapped, const float *sh, const float *sc,
+                           int32_t stride)
 {
     uint32_t mark = arena_mark(t->run);
-    float *y = TAKE(t->run, float, ROWS * WIDTH);
+    float *y = TAKE(t->run, float, ROWS *WIDTH);
     int32_t status = memory_status(t->run);
     if (status == EMU_OK)
         status = t2i_norm(t, y, sh, sc, stride);
@@ -95,9 +96,9 @@ int32_t t2i_velocity(struct t2i *t, float *v)
     if (status != EMU_OK)
         return status;
     uint32_t mark = arena_mark(t->run);
-    float *tokens = TAKE(t->run, float, ROWS * PATCH_WIDTH);
-    struct t2i_linear linear = {t->q, WIDTH, t->sx, ROWS, layer_at(t, T2I_FINAL, 0, 0), PATCH_WIDTH, WIDTH, tokens,
-                                PATCH_WIDTH};
+    float *tokens = TAKE(t->run, float, ROWS *PATCH_WIDTH);
+    struct t2i_linear linear = {t->q,        WIDTH, t->sx,  ROWS,       layer_at(t, T2I_FINAL, 0, 0),
+                                PATCH_WIDTH, WIDTH, tokens, PATCH_WIDTH};
     status = memory_status(t->run);
     if (status == EMU_OK)
         status = t2i_linear(t, &linear);
@@ -108,4 +109,3 @@ int32_t t2i_velocity(struct t2i *t, float *v)
         TAP_BRANCHES(t, "s#.@.v", v, 1, LATENT, LATENT);
     return status;
 }
-

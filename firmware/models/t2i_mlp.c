@@ -1,7 +1,8 @@
-/* The MLP of a block with its residual: mlp_grouped, shared out to the cores. models.md section 1, numerics.md section 10.
+/* The MLP of a block with its residual: mlp_grouped, shared out to the cores. models.md section 1, numerics.md
+ * section 10.
  *
- * Each group of the hidden layer passes through a strip of 32 rows of float32; its weights are read once for the output,
- * and once per strip for the hidden rows.
+ * Each group of the hidden layer passes through a strip of 32 rows of float32; its weights are read once for the
+ * output, and once per strip for the hidden rows.
  */
 #include "emu_model_kernels.h"
 #include "mlp_grouped.h"
@@ -11,12 +12,12 @@
 
 struct mlp {
     struct t2i *t;
-    struct model_layer up;    /* at the first row of the group */
+    struct model_layer up; /* at the first row of the group */
     struct model_layer down;
-    float *y;                 /* [ROWS][WIDTH] */
-    int8_t *hidden;           /* [ROWS][GROUP] */
-    float *sh;                /* [ROWS] */
-    float *strip[EMU_CORES];  /* [STRIP_ROWS][GROUP] */
+    float *y;                /* [ROWS][WIDTH] */
+    int8_t *hidden;          /* [ROWS][GROUP] */
+    float *sh;               /* [ROWS] */
+    float *strip[EMU_CORES]; /* [STRIP_ROWS][GROUP] */
     int32_t bad[EMU_CORES];
 };
 
@@ -35,10 +36,10 @@ static int32_t hidden_part(void *arg, int32_t first, int32_t end, int32_t core)
     const struct t2i *t = m->t;
     for (int32_t row = first * STRIP_ROWS; row < end * STRIP_ROWS; row += STRIP_ROWS) {
         int32_t bad = 0;
-        int32_t status = mlp_hidden(t->q + row * WIDTH, WIDTH, t->sx + row, STRIP_ROWS, m->up.w, WIDTH, m->up.sw, m->up.b,
-                                    WIDTH, GROUP, model_floats(&t->model, T2I_GELU_VALUE),
-                                    model_floats(&t->model, T2I_GELU_SLOPE), m->hidden + row * GROUP, m->sh + row,
-                                    m->strip[core], t->sums[core], &bad);
+        int32_t status =
+            mlp_hidden(t->q + row * WIDTH, WIDTH, t->sx + row, STRIP_ROWS, m->up.w, WIDTH, m->up.sw, m->up.b, WIDTH,
+                       GROUP, model_floats(&t->model, T2I_GELU_VALUE), model_floats(&t->model, T2I_GELU_SLOPE),
+                       m->hidden + row * GROUP, m->sh + row, m->strip[core], t->sums[core], &bad);
         if (status != EMU_OK) {
             m->bad[core] = row + bad;
             return status;
@@ -77,11 +78,11 @@ int32_t t2i_mlp(struct t2i *t, const float *gates, int32_t stride)
 {
     struct mlp m = {.t = t, .bad = {-1, -1}};
     uint32_t mark = arena_mark(t->run);
-    m.y = TAKE(t->run, float, ROWS * WIDTH);
-    m.hidden = TAKE(t->run, int8_t, ROWS * GROUP);
+    m.y = TAKE(t->run, float, ROWS *WIDTH);
+    m.hidden = TAKE(t->run, int8_t, ROWS *GROUP);
     m.sh = TAKE(t->run, float, ROWS);
     for (int32_t core = 0; core < EMU_CORES; core++)
-        m.strip[core] = TAKE(t->run, float, STRIP_ROWS * GROUP);
+        m.strip[core] = TAKE(t->run, float, STRIP_ROWS *GROUP);
     int32_t status = memory_status(t->run);
     if (status == EMU_OK)
         status = groups(&m);

@@ -129,12 +129,12 @@ int32_t t2i_add_gated(struct t2i *t, const float *y, const float *gates, int32_t
     return run_parts(t->run, gate_part, &job, ROWS);
 }
 
-void t2i_tap_branches(struct t2i *t, const char *template, const float *data, int32_t rows, int32_t cols, int32_t stride,
-                      int32_t first, int32_t width)
+void t2i_tap_branches(struct t2i *t, const char *template, const float *data, int32_t rows, int32_t cols,
+                      int32_t stride, int32_t first, int32_t width)
 {
     for (int32_t branch = 0; branch < 2; branch++, data += rows * stride) {
-        struct emu_piece piece = {data, EMU_F32, (uint32_t)first, (uint32_t)rows, (uint32_t)cols, (uint32_t)stride,
-                                  (uint32_t)width, (uint32_t)(rows * width)};
+        struct emu_piece piece = {data,           EMU_F32,          (uint32_t)first, (uint32_t)rows,
+                                  (uint32_t)cols, (uint32_t)stride, (uint32_t)width, (uint32_t)(rows * width)};
         t->run->branch = branch;
         stage_tap_piece(t->run, template, &piece);
     }

@@ -38,8 +38,8 @@ static int32_t look_up(const uint8_t *words, const struct word *word)
     return -1;
 }
 
-/* The letter that the bytes at text begin with, lowered, and how many bytes it takes; 0 and one byte for anything else: all
- * letters have one or two bytes, and no byte of a longer or damaged sequence is one. */
+/* The letter that the bytes at text begin with, lowered, and how many bytes it takes; 0 and one byte for anything
+ * else: all letters have one or two bytes, and no byte of a longer or damaged sequence is one. */
 static uint32_t letter_at(const uint8_t *text, uint32_t left, uint32_t *bytes)
 {
     uint32_t first = text[0];

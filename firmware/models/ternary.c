@@ -17,11 +17,11 @@
 struct ternary {
     struct emu_run *run;
     const struct emu_model *model;
-    float *x;                    /* [TOKENS][WIDTH] */
-    float *y;                    /* [TOKENS][WIDTH] */
-    float *wide;                 /* [TOKENS][QKV_WIDTH] */
-    int8_t *q;                   /* [TOKENS][HIDDEN] */
-    int32_t *acc[EMU_CORES];     /* [TOKENS] */
+    float *x;                /* [TOKENS][WIDTH] */
+    float *y;                /* [TOKENS][WIDTH] */
+    float *wide;             /* [TOKENS][QKV_WIDTH] */
+    int8_t *q;               /* [TOKENS][HIDDEN] */
+    int32_t *acc[EMU_CORES]; /* [TOKENS] */
     uint8_t *scratch[EMU_CORES];
     int32_t bad[EMU_CORES];
 };
@@ -29,9 +29,9 @@ struct ternary {
 static int32_t take_ternary(struct ternary *t)
 {
     struct emu_run *run = t->run;
-    t->y = TAKE(run, float, TOKENS * WIDTH);
-    t->wide = TAKE(run, float, TOKENS * QKV_WIDTH);
-    t->q = TAKE(run, int8_t, TOKENS * HIDDEN);
+    t->y = TAKE(run, float, TOKENS *WIDTH);
+    t->wide = TAKE(run, float, TOKENS *QKV_WIDTH);
+    t->q = TAKE(run, int8_t, TOKENS *HIDDEN);
     for (int32_t core = 0; core < EMU_CORES; core++) {
         t->acc[core] = TAKE(run, int32_t, TOKENS);
         t->scratch[core] = TAKE(run, uint8_t, SCRATCH);
@@ -61,8 +61,12 @@ static int32_t bit_part(void *arg, int32_t first, int32_t end, int32_t core)
 static int32_t bit_layer(struct ternary *t, const char *stage, int32_t id, const float *x, int32_t cols, int32_t outs,
                          float *y)
 {
-    struct bit_job job = {.t = t, .w = t->model->data[id], .scale = model_floats(t->model, id + 1)[0], .cols = cols,
-                          .y = y, .y_stride = outs};
+    struct bit_job job = {.t = t,
+                          .w = t->model->data[id],
+                          .scale = model_floats(t->model, id + 1)[0],
+                          .cols = cols,
+                          .y = y,
+                          .y_stride = outs};
     int32_t status = quantize_ternary_s8(x, t->q, TOKENS * cols, &job.a_scale);
     if (status != EMU_OK)
         return stage_status(t->run, stage, status, 0);
@@ -75,9 +79,9 @@ static int32_t head_part(void *arg, int32_t first, int32_t end, int32_t core)
     struct ternary *t = arg;
     for (int32_t h = first; h < end; h++) {
         const float *q = t->wide + h * HEAD_WIDTH;
-        int32_t status = attention_s8(q, q + WIDTH, q + 2 * WIDTH, QKV_WIDTH, TOKENS, HEAD_WIDTH,
-                                      f32_from_bits(0x3E3504F3u), t->y + h * HEAD_WIDTH, WIDTH, t->scratch[core],
-                                      &t->bad[core]);
+        int32_t status =
+            attention_s8(q, q + WIDTH, q + 2 * WIDTH, QKV_WIDTH, TOKENS, HEAD_WIDTH, f32_from_bits(0x3E3504F3u),
+                         t->y + h * HEAD_WIDTH, WIDTH, t->scratch[core], &t->bad[core]);
         if (status != EMU_OK)
             return status;
     }
@@ -130,8 +134,8 @@ int32_t ternary_embed(const struct emu_model *model, const uint8_t *text, uint32
     int32_t ids[TOKENS];
     for (uint32_t i = 0; i < TOKENS; i++)
         ids[i] = i < bytes ? text[i] : 0;
-    int32_t status = embed_rows(ids, TOKENS, model_floats(model, TERNARY_EMB), 256, model_floats(model, TERNARY_POS),
-                                WIDTH, x);
+    int32_t status =
+        embed_rows(ids, TOKENS, model_floats(model, TERNARY_EMB), 256, model_floats(model, TERNARY_POS), WIDTH, x);
     EMU_TAP(run, "emb", x, EMU_F32, TOKENS, WIDTH, WIDTH);
     return status;
 }
@@ -160,8 +164,8 @@ int32_t ternary_head(const struct emu_model *model, const float *x, float *logit
     int32_t outputs = (int32_t)model->outputs;
     pool_rows(x, WIDTH, TOKENS, WIDTH, pool);
     EMU_TAP(run, "pool", pool, EMU_F32, 1, WIDTH, WIDTH);
-    int32_t status = linear_f32(pool, model_floats(model, TERNARY_HEAD_W), model_floats(model, TERNARY_HEAD_B), outputs,
-                                WIDTH, logits);
+    int32_t status = linear_f32(pool, model_floats(model, TERNARY_HEAD_W), model_floats(model, TERNARY_HEAD_B),
+                                outputs, WIDTH, logits);
     EMU_TAP(run, "logits", logits, EMU_F32, 1, outputs, outputs);
     return status;
 }
@@ -172,7 +176,7 @@ int32_t ternary_run(const void *model, uint32_t model_bytes, struct ternary_requ
         return EMU_BAD_ARGUMENT;
     arena_reset(run);
     struct emu_model *opened = TAKE(run, struct emu_model, 1);
-    float *x = TAKE(run, float, TOKENS * WIDTH);
+    float *x = TAKE(run, float, TOKENS *WIDTH);
     struct emu_model_error error = {0};
     int32_t status = memory_status(run);
     if (status == EMU_OK)

@@ -12,8 +12,8 @@ static int32_t take_step(struct tinylm_step *s)
     s->qkv = TAKE(run, float, 3 * WIDTH);
     s->gate = TAKE(run, float, FFN);
     s->up = TAKE(run, float, FFN);
-    s->ple = TAKE(run, float, LAYERS * PLE);
-    s->table = TAKE(run, float, LAYERS * PLE);
+    s->ple = TAKE(run, float, LAYERS *PLE);
+    s->table = TAKE(run, float, LAYERS *PLE);
     s->q = TAKE(run, int8_t, EMU_PAD16(FFN));
     for (int32_t core = 0; core < EMU_CORES; core++)
         s->acc[core] = TAKE(run, int32_t, MOST_GROUPS);

@@ -30,22 +30,22 @@ struct tinylm_step {
     struct emu_run *run;
     const struct emu_model *model;
     int32_t position;
-    float *h;                   /* [WIDTH] */
-    float *x;                   /* [WIDTH] */
-    float *qkv;                 /* [3 * WIDTH] */
-    float *gate;                /* [FFN] */
-    float *up;                  /* [FFN] */
-    float *ple;                 /* [LAYERS][PLE] */
-    float *table;               /* [LAYERS * PLE] */
-    int8_t *q;                  /* [EMU_PAD16(FFN)] */
-    int32_t *acc[EMU_CORES];    /* [MOST_GROUPS] */
-    uint8_t *scratch;           /* of attention_kv8 */
-    int8_t *row;                /* [HEAD_WIDTH] */
+    float *h;                /* [WIDTH] */
+    float *x;                /* [WIDTH] */
+    float *qkv;              /* [3 * WIDTH] */
+    float *gate;             /* [FFN] */
+    float *up;               /* [FFN] */
+    float *ple;              /* [LAYERS][PLE] */
+    float *table;            /* [LAYERS * PLE] */
+    int8_t *q;               /* [EMU_PAD16(FFN)] */
+    int32_t *acc[EMU_CORES]; /* [MOST_GROUPS] */
+    uint8_t *scratch;        /* of attention_kv8 */
+    int8_t *row;             /* [HEAD_WIDTH] */
 };
 
 /* An int4 layer of `outs` rows over x [cols], outputs shared out; status 4 is of `stage`. */
-int32_t tinylm_linear(struct tinylm_step *s, const char *stage, int32_t id, const float *x, int32_t cols, int32_t outs,
-                      int32_t group, float *y);
+int32_t tinylm_linear(struct tinylm_step *s, const char *stage, int32_t id, const float *x, int32_t cols,
+                      int32_t outs, int32_t group, float *y);
 /* Quantizes x for tinylm_linear_again: layers that share their input. */
 int32_t tinylm_linear_again(struct tinylm_step *s, int32_t id, float sx, int32_t cols, int32_t outs, int32_t group,
                             float *y);

@@ -37,8 +37,8 @@ int32_t tinylm_linear_again(struct tinylm_step *s, int32_t id, float sx, int32_t
     return run_parts(s->run, int4_part, &job, outs);
 }
 
-int32_t tinylm_linear(struct tinylm_step *s, const char *stage, int32_t id, const float *x, int32_t cols, int32_t outs,
-                      int32_t group, float *y)
+int32_t tinylm_linear(struct tinylm_step *s, const char *stage, int32_t id, const float *x, int32_t cols,
+                      int32_t outs, int32_t group, float *y)
 {
     float sx;
     int32_t status = tinylm_quantize(s, stage, x, cols, &sx);
@@ -66,8 +66,8 @@ static int32_t attend(struct tinylm_step *s, int32_t layer)
 {
     struct tinylm_cache c = cache_of(s, layer);
     int32_t bad = 0;
-    int32_t status = kv8_write(s->qkv + WIDTH, s->qkv + 2 * WIDTH, HEADS, HEAD_WIDTH, s->position, POSITIONS, c.k, c.sk,
-                               c.vt, c.sv, s->row, &bad);
+    int32_t status = kv8_write(s->qkv + WIDTH, s->qkv + 2 * WIDTH, HEADS, HEAD_WIDTH, s->position, POSITIONS, c.k,
+                               c.sk, c.vt, c.sv, s->row, &bad);
     if (status != EMU_OK)
         return stage_status(s->run, "p#.l*.qkv", status, bad);
     status = attention_kv8(s->qkv, HEADS, HEAD_WIDTH, s->position + 1, POSITIONS, c.k, c.sk, c.vt, c.sv,
