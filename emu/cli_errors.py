@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import functools
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +26,7 @@ def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         context = click.get_current_context()
+        _end_as_by_ctrl_c()
         try:
             code = command(*args, **kwargs) or 0
         except (ClickException, Exit, Abort):
@@ -38,6 +41,16 @@ def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
         context.exit(code)
 
     return run
+
+
+def _end_as_by_ctrl_c() -> None:
+    """SIGTERM, which CI systems send when time is up, ends a command as Ctrl-C does: with what it has."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, interrupt)
 
 
 def _classify(error: Exception) -> int:

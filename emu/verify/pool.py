@@ -127,6 +127,7 @@ def _exit_text(code: int | None) -> str:
 
 def _work(pipe: Connection, others: list[Connection], factory: Callable[[], Handler]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for other in others:
         other.close()
     handler: Handler | None = None

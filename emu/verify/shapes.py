@@ -35,9 +35,14 @@ def shape_of(kernel: Kernel, tensor: Tensor, dims: Mapping[str, int]) -> tuple[i
     return tuple(max(_size(kernel, tensor, entry, dims), 0) for entry in tensor.shape)
 
 
+def elements_of(kernel: Kernel, tensor: Tensor, dims: Mapping[str, int]) -> int:
+    """Elements of one tensor."""
+    return prod(shape_of(kernel, tensor, dims))
+
+
 def elements(kernel: Kernel, dims: Mapping[str, int]) -> int:
     """Elements of all tensors together."""
-    return sum(prod(shape_of(kernel, t, dims)) for t in tensors(kernel))
+    return sum(elements_of(kernel, t, dims) for t in tensors(kernel))
 
 
 def valid_mask(kernel: Kernel, tensor: Tensor, dims: Mapping[str, int]) -> np.ndarray[Any, Any] | None:
