@@ -1,0 +1,29 @@
+"""README.md shows what its commands print: they are run again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from emu.toolchain import Toolchain
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_readme_shows_what_the_commands_print(toolchain: Toolchain) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "readme.py", "--check"],
+        capture_output=True,
+        text=True,
+        timeout=1200,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_linked_files_exist() -> None:
+    import re
+
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
