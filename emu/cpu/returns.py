@@ -7,6 +7,7 @@ branch keeps LCOUNT, and falling through to its LEND needs its own loop instruct
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 from emu.cpu.state import CpuState
 from emu.cpu.trapping import TrapMaker
@@ -16,6 +17,7 @@ _PS = ("PSINTLEVEL", "PSEXCM", "PSUM", "PSWOE")
 _FCR = ("RoundMode", "InvalidEnable", "DivZeroEnable", "OverflowEnable", "UnderflowEnable", "InexactEnable")
 _KEPT = (*_PS, *_FCR, "CPENABLE", "VECBASE", "THREADPTR")
 """Control that belongs to the whole thread or core: every function after this one depends on it."""
+_status = attrgetter(*_KEPT)
 _NAMES = {name: f"PS.{name[2:]}" for name in _PS} | {name: f"FCR.{name}" for name in _FCR}
 
 
@@ -30,8 +32,7 @@ class Frame:
 def frame_of(state: CpuState) -> Frame:
     """The caller's frame, while its window (0) is the current one."""
     first = 4 * state.WindowBase
-    status = tuple(getattr(state, name) for name in _KEPT)
-    return Frame(tuple(state.ar[first : first + 8]), status)
+    return Frame(tuple(state.ar[first : first + 8]), _status(state))
 
 
 def check(state: CpuState, before: Frame, traps: TrapMaker, address: int) -> None:
