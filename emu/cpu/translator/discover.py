@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from emu.cpu.memory import Memory, MemoryFault
 from emu.cpu.plan import Plan
-from emu.cpu.translator.policy import stepper_reason
+from emu.cpu.translator.steps import Step, make_step
 from emu.cpu.translator.tables import targets_of
 from emu.isa.decode import IllegalInstruction, decode
 from emu.isa.table import LENGTH_OF_NIBBLE
@@ -22,8 +23,6 @@ LIMIT = 1500
 LoopEnd = tuple[int, int]
 """(LBEG, LEND)"""
 
-_NO_SUCCESSOR = frozenset({"j", "jx", "ret", "ret.n", "retw", "retw.n"})
-
 
 @dataclass
 class CodeBlock:
@@ -32,14 +31,24 @@ class CodeBlock:
     """
 
     start: int
-    plans: list[Plan] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     window_level: int = 0
     is_loop_head: bool = False
+
+    @cached_property
+    def plans(self) -> list[Plan]:
+        """The instructions, ready to be translated."""
+        return [step.plan for step in self.steps]
+
+    @property
+    def last(self) -> Step:
+        """The last instruction."""
+        return self.steps[-1]
 
     @property
     def end(self) -> int:
         """Address behind the last instruction."""
-        return self.plans[-1].next_pc
+        return self.last.insn.next_pc
 
 
 @dataclass
@@ -57,9 +66,9 @@ class Code:
     indirect: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     @property
-    def plans(self) -> list[Plan]:
+    def steps(self) -> list[Step]:
         """All instructions in order of their addresses."""
-        return [plan for start in sorted(self.blocks) for plan in self.blocks[start].plans]
+        return [step for start in sorted(self.blocks) for step in self.blocks[start].steps]
 
     @property
     def has_loops(self) -> bool:
@@ -73,10 +82,10 @@ class Code:
     def ranges(self) -> list[tuple[int, bytes]]:
         """The bytes that were read, as maximal runs of (address, bytes)."""
         runs: list[tuple[int, bytearray]] = []
-        for plan in self.plans:
-            if not runs or runs[-1][0] + len(runs[-1][1]) != plan.insn.pc:
-                runs.append((plan.insn.pc, bytearray()))
-            runs[-1][1].extend(plan.data)
+        for step in self.steps:
+            if not runs or runs[-1][0] + len(runs[-1][1]) != step.insn.pc:
+                runs.append((step.insn.pc, bytearray()))
+            runs[-1][1].extend(step.data)
         return [(start, bytes(data)) for start, data in runs]
 
 
@@ -91,7 +100,7 @@ class Reader:
         self._float_pair = float_pair
         self._hooked = hooked
 
-    def plan(self, pc: int) -> Plan | None:
+    def step(self, pc: int) -> Step | None:
         """The instruction at ``pc``; None where none can run, or where the host wants to be told."""
         if pc in self._hooked:
             return None
@@ -100,11 +109,11 @@ class Reader:
             insn = decode(data, pc)
         except (MemoryFault, IllegalInstruction):
             return None
-        return Plan(insn, data[: insn.length], self._float_pair)
+        return make_step(insn, data[: insn.length], self._float_pair)
 
-    def targets_of(self, plans: dict[int, Plan], jump: Plan) -> tuple[int, ...]:
+    def targets_of(self, steps: dict[int, Step], jump: Step) -> tuple[int, ...]:
         """Likely targets of an indirect jump."""
-        return targets_of(self._memory, plans, jump)
+        return targets_of(self._memory, steps, jump)
 
     def _bytes(self, pc: int) -> bytes:
         first = self._memory.fetch(pc, 1)
@@ -121,14 +130,13 @@ def discover(
     """
     search = _Search(reader, entry, hints, limit)
     search.run()
-    if entry not in search.plans:
+    if entry not in search.steps:
         return None
     search.leaders.update(end for _, end in search.loop_ends)
-    blocks = _form_blocks(search.plans, search.leaders)
+    blocks = _form_blocks(search.steps, search.leaders)
     loop_ends = frozenset(search.loop_ends) if has_loops else frozenset[LoopEnd]()
     code = Code(entry, blocks, loop_ends, indirect=search.indirect)
     _mark_loop_heads(code)
-    _settle_window_levels(code)
     return code
 
 
@@ -136,7 +144,7 @@ class _Search:
     """Follows the code from an entry."""
 
     def __init__(self, reader: Reader, entry: int, hints: frozenset[LoopEnd], limit: int) -> None:
-        self.plans: dict[int, Plan] = {}
+        self.steps: dict[int, Step] = {}
         self.leaders = {entry}
         self.loop_ends = set(hints)
         self.indirect: dict[int, tuple[int, ...]] = {}
@@ -152,61 +160,49 @@ class _Search:
 
     def _follow(self, pc: int) -> None:
         self.leaders.add(pc)
-        while pc not in self.plans and len(self.plans) < self._limit:
-            plan = self._reader.plan(pc)
-            if plan is None:
+        while pc not in self.steps and len(self.steps) < self._limit:
+            step = self._reader.step(pc)
+            if step is None:
                 return
-            self.plans[pc] = plan
-            targets = successors(plan)
-            if plan.insn.row.flow == "loop":
-                self.loop_ends.add((plan.next_pc, plan.insn.operands["target"]))
-            self._waiting += [target for target in targets if target != plan.next_pc]
-            if plan.insn.row.flow:
-                self.leaders.update(targets)
-            if plan.next_pc not in targets:
+            self.steps[pc] = step
+            insn, following = step.insn, step.following
+            if insn.row.flow:
+                self.leaders.update(following)
+                self._waiting += [target for target in following if target != insn.next_pc]
+            if insn.row.flow == "loop":
+                self.loop_ends.add((insn.next_pc, insn.operands["target"]))
+            if insn.next_pc not in following:
                 return
-            pc = plan.next_pc
+            pc = insn.next_pc
 
     def _look_at_tables(self) -> bool:
         """Note the likely targets of indirect jumps; True when there is more to follow."""
-        for pc, plan in list(self.plans.items()):
-            if plan.insn.mnemonic == "jx" and pc not in self.indirect:
-                self.indirect[pc] = targets = self._reader.targets_of(self.plans, plan)
+        for pc, step in list(self.steps.items()):
+            if step.insn.mnemonic == "jx" and pc not in self.indirect:
+                self.indirect[pc] = targets = self._reader.targets_of(self.steps, step)
                 self._waiting += targets
                 self.leaders.update(targets)
         return bool(self._waiting)
 
 
-def successors(plan: Plan) -> list[int]:
-    """Addresses at which a unit continues behind the instruction, the loop-back of LEND apart."""
-    row = plan.insn.row
-    if stepper_reason(row) or plan.effect is None:
-        return []
-    following = [] if row.mnemonic in _NO_SUCCESSOR else [plan.next_pc]
-    label = next((o.name for o in row.operands if o.kind.cls == "label"), None)
-    if label and row.flow in ("branch", "loop", "jump"):
-        following.append(plan.insn.operands[label])
-    return following
-
-
-def _form_blocks(plans: dict[int, Plan], leaders: set[int]) -> dict[int, CodeBlock]:
+def _form_blocks(steps: dict[int, Step], leaders: set[int]) -> dict[int, CodeBlock]:
     blocks: dict[int, CodeBlock] = {}
-    for start in sorted(leaders & plans.keys()):
+    for start in sorted(leaders & steps.keys()):
         block = blocks[start] = CodeBlock(start)
         pc = start
-        while pc in plans and (pc == start or pc not in leaders):
-            plan = plans[pc]
-            block.plans.append(plan)
-            if plan.insn.row.flow or plan.next_pc not in successors(plan):
+        while pc in steps and (pc == start or pc not in leaders):
+            step = steps[pc]
+            block.steps.append(step)
+            pc = step.insn.next_pc
+            if step.insn.row.flow or pc not in step.following:
                 break
-            pc = plan.next_pc
     return blocks
 
 
 def block_successors(code: Code, block: CodeBlock) -> list[int]:
     """Starts of the blocks to which control may go inside the unit, loop-backs included."""
-    last = block.plans[-1]
-    found = [*successors(last), *code.indirect.get(last.insn.pc, ())]
+    last = block.last
+    found = [*last.following, *code.indirect.get(last.insn.pc, ())]
     if block.end in found:
         found += [begin for begin, end in sorted(code.loop_ends) if end == block.end]
     return [target for target in found if target in code.blocks]
@@ -215,11 +211,11 @@ def block_successors(code: Code, block: CodeBlock) -> list[int]:
 def _mark_loop_heads(code: Code) -> None:
     for block in code.blocks.values():
         for target in block_successors(code, block):
-            if target <= block.plans[-1].insn.pc:
+            if target <= block.last.insn.pc:
                 code.blocks[target].is_loop_head = True
 
 
-def _settle_window_levels(code: Code) -> None:
+def settle_window_levels(code: Code) -> None:
     """Panes checked on every path to a block: the greatest solution, from above."""
     levels = dict.fromkeys(code.blocks, 3)
     levels[code.entry] = 0

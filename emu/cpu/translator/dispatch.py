@@ -199,7 +199,7 @@ class Translator:
             return function
         if code.entry in self._busy or self.patience <= 0:
             return library.unit(key, SYMBOL, lambda: translate(code, mode, choices, FULL), FULL)
-        self._data.allow(code.entry, self.patience * len(code.plans))
+        self._data.allow(code.entry, self.patience * len(code.steps))
         key = unit_key(code, mode, choices, QUICK)
         return library.unit(key, SYMBOL, lambda: translate(code, mode, choices, QUICK), QUICK)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from emu.cpu.translator.modes import MODE_STATES
 from emu.isa.table import Row
 
@@ -37,13 +35,23 @@ _HANDLED = {
 """Rows that the translator handles although they write such a state."""
 
 
-@cache
+_REASONS: dict[int, str] = {}
+"""By the row's place in the table: a row itself takes long to hash."""
+
+
 def stepper_reason(row: Row) -> str:
     """Why the row is left to the stepper; "" when it is translated.
 
     What asks the engine for a service (``Machine.service``) is left to it too; that shows when the effect
     is run.
     """
+    reason = _REASONS.get(row.index)
+    if reason is None:
+        reason = _REASONS[row.index] = _reason(row)
+    return reason
+
+
+def _reason(row: Row) -> str:
     if row.mnemonic in _HANDLED:
         return ""
     for use in row.states:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from emu.cpu.memory import Memory, MemoryFault
-from emu.cpu.plan import Plan
+from emu.cpu.translator.steps import Step
 
 LONGEST = 256
 """Entries of a table at most."""
@@ -20,35 +20,35 @@ NEAR = 0x4000
 _LOADS = ("l32i", "l32i.n")
 
 
-def targets_of(memory: Memory, plans: Mapping[int, Plan], jump: Plan) -> tuple[int, ...]:
+def targets_of(memory: Memory, steps: Mapping[int, Step], jump: Step) -> tuple[int, ...]:
     """Likely targets of a ``jx``, in order, without repetition; empty when nothing is recognised."""
-    load = _before(plans, jump)
-    scale = _before(plans, load) if load is not None else None
+    load = _before(steps, jump)
+    scale = _before(steps, load) if load is not None else None
     if load is None or scale is None or load.insn.mnemonic not in _LOADS or scale.insn.mnemonic != "addx4":
         return ()
     register, loaded, scaled = jump.insn.operands["s"], load.insn.operands, scale.insn.operands
     if loaded["t"] != register or loaded["s"] != scaled["r"]:
         return ()
     found: dict[int, None] = {}
-    for literal in _literals(plans, scaled["t"]):
+    for literal in _literals(steps, scaled["t"]):
         table = _word(memory, literal)
         if table is not None:
             found.update(dict.fromkeys(_entries(memory, table + loaded["imm"], jump.insn.pc)))
     return tuple(found)
 
 
-def _before(plans: Mapping[int, Plan], plan: Plan) -> Plan | None:
+def _before(steps: Mapping[int, Step], step: Step) -> Step | None:
     """The instruction in front of another one."""
     for length in (3, 2, 4):
-        previous = plans.get(plan.insn.pc - length)
-        if previous is not None and previous.length == length:
+        previous = steps.get(step.insn.pc - length)
+        if previous is not None and previous.insn.length == length:
             return previous
     return None
 
 
-def _literals(plans: Mapping[int, Plan], register: int) -> list[int]:
+def _literals(steps: Mapping[int, Step], register: int) -> list[int]:
     """Addresses from which a register is loaded by ``l32r``."""
-    loads = (plan.insn for plan in plans.values() if plan.insn.mnemonic == "l32r")
+    loads = (step.insn for step in steps.values() if step.insn.mnemonic == "l32r")
     return sorted({insn.operands["literal"] for insn in loads if insn.operands["t"] == register})
 
 

@@ -13,7 +13,7 @@ from emu.cpu.translator import access, calls
 from emu.cpu.translator.accumulator import lazy_kind
 from emu.cpu.translator.blocks import BLOCKS
 from emu.cpu.translator.cells import BUDGET, qacc_lane_of
-from emu.cpu.translator.discover import Code, CodeBlock, successors
+from emu.cpu.translator.discover import Code, CodeBlock, settle_window_levels
 from emu.cpu.translator.emitter import METADATA, RARELY, SELDOM, STATE, TABLE, Emitter
 from emu.cpu.translator.engine_data import counter_offset
 from emu.cpu.translator.frame import Frame, Node
@@ -63,7 +63,8 @@ class UnitTranslator:
         self.choices = choices
         self.is_quick = effort == QUICK
         self.em = Emitter(f"i32 @{symbol}(ptr noalias nonnull %s, i32 %depth) nounwind")
-        mnemonics = [plan.insn.mnemonic for plan in code.plans]
+        settle_window_levels(code)
+        mnemonics = [step.insn.mnemonic for step in code.steps]
         lazy = "" if mode.exact_accx else lazy_kind(mnemonics)
         self.frame = Frame(self.em, qacc_lane_of(mnemonics), choices.checks, lazy)
         self.frame.unit = code.entry
@@ -77,7 +78,7 @@ class UnitTranslator:
         self.return_plan: Plan | None = None
         self.level = 0
         self.block_start = -1
-        self.margin = len(code.plans)
+        self.margin = len(code.steps)
 
     def function_text(self) -> str:
         """The function."""
@@ -109,8 +110,8 @@ class UnitTranslator:
         if not self.mode.has_loops:
             return
         frame = self.frame
-        plans = self.code.plans
-        low, high = plans[0].insn.pc, plans[-1].next_pc
+        steps = self.code.steps
+        low, high = steps[0].insn.pc, steps[-1].insn.next_pc
         end = frame.read(("LEND", 0))
         inside = (end - low).ult(high - low + 1)
         for known in sorted({known for _, known in self.code.loop_ends}):
@@ -148,7 +149,7 @@ class UnitTranslator:
         found = {}
         for start, block in self.code.blocks.items():
             is_hardware_loop = (start, block.end) in self.code.loop_ends
-            if is_hardware_loop or start in successors(block.plans[-1]):
+            if is_hardware_loop or start in block.last.following:
                 body = scout(block, self.mode, self.choices, is_hardware_loop)
                 if body is not None and self._is_lazy_body(body):
                     found[start] = body
