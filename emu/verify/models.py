@@ -247,6 +247,11 @@ _PAIRS: Final[dict[Kind, type[Pair]]] = {
 }
 
 
+def make_pair(file: ModelFile, image: Image, options: EngineOptions) -> Pair:
+    """A model on both targets."""
+    return _PAIRS[file.kind](file, image, options)
+
+
 def first_difference(sides: Sides, names: list[str]) -> tuple[str, int]:
     """(first stage whose digests differ or that one side lacks, number of such stages); "" when none.
 
@@ -276,7 +281,7 @@ def compare_model(
     """Compare all runs of one model file; stops at the first run that differs."""
     report, started = Report(kind, weights), time.perf_counter()
     try:
-        pair = _PAIRS[kind](ModelFile(data, f"{kind.label} {weights}"), image, options)
+        pair = make_pair(ModelFile(data, f"{kind.label} {weights}"), image, options)
         for run in pair.runs(effort):
             _compare_run(pair, run, report)
             if report.verdict is not Verdict.EQUAL:

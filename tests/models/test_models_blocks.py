@@ -79,7 +79,11 @@ def test_a_row_that_is_not_finite():
 @pytest.mark.parametrize("rows", [1, 6, 64])
 def test_mlp(rows):
     rng = np.random.default_rng(rows)
-    x, (w1, sw1, b1), (w2, sw2, b2) = sample(rng, rows, 48), random_layer(rng, 192, 48), random_layer(rng, 32, 192)
+    x, (w1, sw1, b1), (w2, sw2, b2) = (
+        sample(rng, rows, 48),
+        random_layer(rng, 192, 48),
+        random_layer(rng, 32, 192),
+    )
     value, slope = gelu_tables()
     xq, found, expected = quantized(rows, 48), np.zeros((rows, 32), F), np.zeros((rows, 32), F)
     assert quantize_rows(x, rows, 48, xq) == -1
@@ -101,7 +105,9 @@ def heads(qkv, tokens, d):
     out, flat = np.zeros((tokens, d), F), qkv.reshape(-1)
     for first in range(0, d, 32):
         head = np.zeros(tokens * 32, F)
-        parts = [flat[start : start + (tokens - 1) * 3 * d + 32] for start in (first, d + first, 2 * d + first)]
+        parts = [
+            flat[start : start + (tokens - 1) * 3 * d + 32] for start in (first, d + first, 2 * d + first)
+        ]
         sizes = N(3 * d), N(tokens), N(32), INV_SQRT_32
         status, bad = call("attention_s8", *parts, *sizes, head, N(32))
         if status:
@@ -135,7 +141,11 @@ def test_attention_that_is_not_finite(column):
 @pytest.mark.parametrize(("rows", "cols"), [(1, 5), (8, 96), (13, 192), (64, 192)])
 def test_norms(rows, cols):
     rng = np.random.default_rng(rows)
-    x, w, b = sample(rng, rows, cols), rng.standard_normal(cols).astype(F), rng.standard_normal(cols).astype(F)
+    x, w, b = (
+        sample(rng, rows, cols),
+        rng.standard_normal(cols).astype(F),
+        rng.standard_normal(cols).astype(F),
+    )
     n, expected, sums = (N(cols), N(rows)), np.zeros((rows, cols), F), np.zeros(2 * rows, F)
     found = np.zeros((rows, cols), F)
     norms.rmsnorm(x, rows, cols, w, found, sums)
@@ -191,7 +201,9 @@ def test_bitlinear():
     assert bitlinear(x, layer, quantized(32, 128), acc, found) == 0
 
 
-@pytest.mark.parametrize(("outs", "cols", "group"), [(3, 64, 32), (128, 415, 32), (415, 128, 32), (70, 128, 128)])
+@pytest.mark.parametrize(
+    ("outs", "cols", "group"), [(3, 64, 32), (128, 415, 32), (415, 128, 32), (70, 128, 128)]
+)
 def test_linear_int4(outs, cols, group):
     rng = np.random.default_rng(outs)
     codes, scale = int4_weights(rng.standard_normal((outs, cols)), group)
@@ -222,9 +234,10 @@ def test_the_cache_of_keys_and_values():
         found, expected = np.zeros(128, F), np.zeros(128, F)
         assert attend(q, position + 1, cache, room, found) == -1
         sizes = N(4), N(32), N(position + 1), N(48)
-        assert KERNELS["attention_kv8"].mirror(
-            q, *sizes, kq, sk, vt, sv, INV_SQRT_32, expected, scratch, bad
-        ) == 0
+        assert (
+            KERNELS["attention_kv8"].mirror(q, *sizes, kq, sk, vt, sv, INV_SQRT_32, expected, scratch, bad)
+            == 0
+        )
         assert bits(found) == bits(expected)
     q[70] = np.inf
     assert attend(q, 40, cache, room, found) == 2

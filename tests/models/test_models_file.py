@@ -166,7 +166,8 @@ def test_bytes_of_a_gap():
     gap = next(
         i
         for i in range(1, len(names))
-        if file.entries[names[i]].offset > file.entries[names[i - 1]].offset + file.entries[names[i - 1]].length
+        if file.entries[names[i]].offset
+        > file.entries[names[i - 1]].offset + file.entries[names[i - 1]].length
     )
     data = bytearray(random_bytes(Kind.T2I))
     data[file.entries[names[gap]].offset - 1] = 1
@@ -176,7 +177,7 @@ def test_bytes_of_a_gap():
 
 def hostile(kind: Kind, name: str, place: int, value: bytes) -> ModelFileError:
     """A tensor with other bytes and a right CRC."""
-    blob = dict((s.name, b) for s, b in parts(kind))[name]
+    blob = {s.name: b for s, b in parts(kind)}[name]
     data = blob[:place] + value + blob[place + len(value) :]
     outputs = (511,) if kind is Kind.TERNARY else ()
     return refusal(assemble(int(kind), parts(kind, {name: data}), outputs))

@@ -27,7 +27,11 @@ def request(**change):
 def picture():
     """(picture, all stages, digests) of two steps."""
     recorder, digests = Recorder(("*",)), Digests()
-    return T2iMirror(random_file(Kind.T2I)).run(request(), chain(recorder, digests)), recorder.stages, digests.values
+    return (
+        T2iMirror(random_file(Kind.T2I)).run(request(), chain(recorder, digests)),
+        recorder.stages,
+        digests.values,
+    )
 
 
 def test_stages_of_a_picture(picture):

@@ -16,7 +16,7 @@ from emu.models.tinylm.tokenizer import Tokenizer
 from emu.models.tinylm.vocabulary import pack_strings, token_strings
 
 PROMPTS = [
-    "улыбающаяся девушка со светлыми волосами",
+    "улыбающаяся девушка со светлыми волосами",  # noqa: RUF001
     "пожилой мужчина с бородой",  # noqa: RUF001
     "брюнетка с помадой",  # noqa: RUF001
     "молодой парень в очках",
@@ -103,7 +103,9 @@ def test_longest_match_gives_the_text_back(text):
     for token in ids:
         string = TOKENS.strings[token]
         place += len(string)
-        longer = [s for s in TOKENS.strings if len(s) > len(string) and text[place - len(string) :].startswith(s)]
+        longer = [
+            s for s in TOKENS.strings if len(s) > len(string) and text[place - len(string) :].startswith(s)
+        ]
         assert not longer
 
 

@@ -30,8 +30,8 @@ SHAPES = [
 ]
 
 
-def product(name, x, w, rows=None):
-    """Sums of x [rows][cols] and w [outs][cols] by a variant, in a buffer whose other elements are watched."""
+def product(name, x, w):
+    """Sums of x [rows][cols] and w [outs][cols] by a variant, around them watched elements."""
     packed = pack_weights(w)
     blocks, steps = packed.shape[:2]
     wide = np.full((len(x), steps * 4 + 8), 99, np.int8)
@@ -108,6 +108,8 @@ def test_a_picture_is_the_same_with_every_variant():
     found = set()
     for name in variant.available():
         env = {**os.environ, "EMU_GEMM": name, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True
+        )
         found.add(done.stdout)
     assert len(found) == 1
