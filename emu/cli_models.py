@@ -107,7 +107,7 @@ def random(kind: str, seed: str, extreme: bool, outputs: int | None, output: Pat
 @click.option("-o", "--output", type=_FILE, default=Path("face.png"), show_default=True)
 @guarded
 def draw(prompt: str, **options: Any) -> int:
-    """Draw a 64x64 face: emu draw "улыбающаяся девушка со светлыми волосами" --seed 7 -o face.png."""
+    """Draw a 64x64 face from words: emu draw "улыбающаяся девушка" --seed 7 -o face.png."""
     from emu.models.command_draw import DrawRequest, run
     from emu.models.console import prepare_terminal, typed_text
 

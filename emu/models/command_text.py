@@ -16,10 +16,10 @@ from emu.models.errors import PromptError
 from emu.models.modelfile.kinds import Kind
 from emu.models.names import chooser, in_order, ternary_stages, tinylm_stages
 from emu.models.sources import load_model, seed_number
-from emu.models.stages import Digests, Recorder, chain
-from emu.models.ternary.mirror import TernaryMirror
+from emu.models.stages import Digests, Recorder, Tap, chain
+from emu.models.ternary.mirror import TernaryMirror, stage_shapes
 from emu.models.tinylm.layout import CONTEXT
-from emu.models.tinylm.mirror import TinylmMirror
+from emu.models.tinylm.mirror import STAGES, TinylmMirror
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,23 @@ def run_classify(texts: list[str], top: int, request: TextRequest) -> int:
         if request.target == "mirror":
             logits = target.run(data, chain(recorder, digests) if _tapped(request) else None)
         else:
-            logits = target.run(data, recorder if wanted else None, wanted, request.digests is not None)
+            tap = _shaped(recorder, dict(stage_shapes(file.outputs))) if wanted else None
+            logits = target.run(data, tap, wanted, request.digests is not None)
             digests.values = target.outcome.digests
         best = np.argsort(-logits, kind="stable")[:top]
         print(f"{text}: " + ", ".join(f"{int(c)} ({float(logits[c]):.6g})" for c in best))
     write_stages(recorder.stages, digests.values, request, file, {"text": texts[0]})
     return 0
+
+
+def _shaped(tap: Tap, shapes: dict[str, tuple[int, ...]]) -> Tap:
+    """A tap that gets stages in their shapes; the image hands them over flat."""
+    return lambda name, values: tap(name, values.reshape(shapes[name]))
+
+
+def _position_shapes(names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    known = dict(STAGES)
+    return {name: known[name.partition(".")[2]] for name in names}
 
 
 def _tapped(request: TextRequest) -> bool:
@@ -93,7 +104,8 @@ def run_generate(prompt: str, tokens: int, temperature: float, seed: str, reques
         target: Any = mirror
     else:
         target = _on_image(file, request, seed_number(seed), len(names))
-        step = lambda token: target.step(token, recorder if wanted else None, wanted)  # noqa: E731
+        tap = _shaped(recorder, _position_shapes(names)) if wanted else None
+        step = lambda token: target.step(token, tap, wanted)  # noqa: E731
     started = time.perf_counter()
     for _ in _continue(target, step, ids, count, temperature):
         pass

@@ -149,12 +149,16 @@ def test_generate():
     words = ("generate", "Hello", "--tokens", 4, "--temperature", 1, "--seed", 3)
     texts = []
     for target in ("mirror", "image"):
-        code, text = emu(*words, "--target", target, "--digests", f"{target}.txt")
+        files = "--digests", f"{target}.txt", "--dump", f"{target}.npz", "--stages", "p*.l1.*"
+        code, text = emu(*words, "--target", target, *files)
         assert code == 0, text
         texts.append([line for line in text.splitlines() if line.startswith("Hello")])
         assert "4 tokens after" in text
     assert texts[0] == texts[1] != []
     assert Path("mirror.txt").read_text() == Path("image.txt").read_text() != ""
+    with np.load("mirror.npz") as a, np.load("image.npz") as b:
+        assert [x.shape for x in a.values()] == [x.shape for x in b.values()]
+        assert all(a[n].tobytes() == b[n].tobytes() for n in a.files[1:])
     code, text = emu("generate", "")
     assert (code, "prompt is empty" in text) == (2, True)
     assert "the context holds 256" in emu("generate", " " * 300)[1]
