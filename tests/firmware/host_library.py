@@ -33,12 +33,12 @@ def host_compiler() -> str:
     return str(found)
 
 
-def build(out: Path) -> ctypes.CDLL:
+def build(out: Path, firmware: Path = FIRMWARE) -> ctypes.CDLL:
     """Compile the C sources to `out` and load them."""
-    sources = [path for folder in FOLDERS for path in (FIRMWARE / folder).glob("*.c")]
+    sources = [path for folder in FOLDERS for path in (firmware / folder).glob("*.c")]
     used = sorted(str(path) for path in sources if path.name not in LEFT_OUT)
     used.append(str(Path(__file__).with_name("host_vectors.c")))
-    includes = [f"-I{FIRMWARE / name}" for name in ("include", *FOLDERS)]
+    includes = [f"-I{firmware / name}" for name in ("include", *FOLDERS)]
     subprocess.run(
         [host_compiler(), *FLAGS, "-shared", "-fPIC", *includes, *used, "-o", str(out)], check=True
     )
