@@ -91,7 +91,7 @@ def _counting(discover: Callable[..., Any], times: Times) -> Callable[..., Any]:
     def counted(*args: Any, **kwargs: Any) -> Any:
         code = discover(*args, **kwargs)
         if code is not None:
-            times.instructions += len(code.plans)
+            times.instructions += len(code.steps)
             times.units += 1
         return code
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 
@@ -25,3 +26,12 @@ class Settings:
     examples: int = 200
     kernels: tuple[str, ...] = ()
     tell: Callable[[str], None] = _say_nothing
+
+    def command(self, suite: str) -> str:
+        """What has to be typed to measure the same."""
+        words = ["emu", "bench", suite]
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name not in ("tell", "kernels") and value != f.default:
+                words += [f"--{f.name}", str(value)]
+        return shlex.join([*words, *(word for name in self.kernels for word in ("--kernel", name))])

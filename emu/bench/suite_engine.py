@@ -135,7 +135,7 @@ def _native() -> Runner:
 
 def run(settings: Settings) -> Report:
     """Measure; see ABOUT."""
-    report = Report("engine", "emu bench engine", ABOUT)
+    report = Report("engine", settings.command("engine"), ABOUT)
     with tempfile.TemporaryDirectory(prefix="emu-bench-") as folder, ExitStack() as stack:
         bench = Bench(settings, Path(folder), stack)
         report.missing = {r.name: r.why_not for r in bench.peers() if r.call is None}

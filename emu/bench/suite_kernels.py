@@ -39,7 +39,7 @@ is timed."""
 
 def run(settings: Settings) -> Report:
     """Measure; see ABOUT."""
-    report = Report("kernels", "emu bench kernels", ABOUT)
+    report = Report("kernels", settings.command("kernels"), ABOUT)
     elf = settings.elf or reference_elf()
     target = ImageTarget(elf, Options(elf=elf, bounds=False, budget=1 << 40))
     products = {cols: _product(target, settings, cols) for cols in COLUMNS}

@@ -34,7 +34,7 @@ _OTHERS: dict[str, Callable[[Any, Any], Call]] = {
 
 def run(settings: Settings) -> Report:
     """Measure; see ABOUT."""
-    report = Report("mirror", "emu bench mirror", ABOUT, notes=[f"variant of the mirror: {chosen()}"])
+    report = Report("mirror", settings.command("mirror"), ABOUT, notes=[f"variant of the mirror: {chosen()}"])
     columns = ("mirror", *_OTHERS, "numba loops")
     ratios = tuple(f"mirror / {name}" for name in columns[1:])
     table = Table("rows x columns x outputs, GMAC/s", (*columns, *ratios))

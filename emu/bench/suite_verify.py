@@ -40,7 +40,7 @@ back, by the engine and by QEMU (one process that stays)."""
 
 def run(settings: Settings) -> Report:
     """Measure; see ABOUT."""
-    report = Report("verify", "emu bench verify", ABOUT)
+    report = Report("verify", settings.command("verify"), ABOUT)
     elf = settings.elf or reference_elf()
     _campaigns(settings, elf, report)
     report.tables.append(_targets(settings, elf, report))

@@ -51,8 +51,9 @@ def test_engine(small, tmp_path):
     assert positive(speeds)
     assert positive(ratios)
     assert positive(translation)
+    assert set(translation["rows"]) == {"quick, at first", "full, when a unit has run often"}
     assert set(speeds["rows"]) == {"random (16)", "fibonacci (5)"}
-    assert len(suite["bounds"]) == (2 if "qemu" in suite["missing"] else 5)
+    assert len(suite["bounds"]) == (4 if "qemu" in suite["missing"] else 7)
     assert "Million guest instructions a second" in output
 
 
@@ -71,7 +72,7 @@ def test_kernels(small, tmp_path):
     suite, _ = bench(tmp_path, "kernels", "--markdown", str(page))
     assert all(positive(table) for table in suite["tables"])
     assert [b["limit"] for b in suite["bounds"]] == [1.0, 1.0, 2.0, 2.0]
-    assert "## `emu bench kernels`" in page.read_text()
+    assert "## `emu bench kernels --rounds 1 --seconds 0.001`" in page.read_text()
     chosen, _ = bench(tmp_path, "kernels", "--kernel", "exp_*")
     assert list(chosen["tables"][2]["rows"]) == ["exp_array, element"]
 

@@ -9,6 +9,7 @@ import pytest
 from emu.bench.measure import Values, enough_repeats, geometric_mean, interleaved
 from emu.bench.page import HEAD, machine, update
 from emu.bench.report import Absent, Bound, Cell, Report, Table, as_json, markdown, number
+from emu.bench.settings import Settings
 
 
 def test_everyone_once_a_round_in_turns():
@@ -88,3 +89,9 @@ def test_the_page_keeps_other_suites(tmp_path):
     assert "7.00 ±14%" in text
     assert "3.00 ±33%" in text
     assert text.count(f"Measured on: {machine()}.") == 2
+
+
+def test_the_command_is_the_one_that_was_typed():
+    assert Settings().command("engine") == "emu bench engine"
+    settings = Settings(rounds=3, kernels=("exp_*", "ln_array"))
+    assert settings.command("kernels") == "emu bench kernels --rounds 3 --kernel 'exp_*' --kernel ln_array"
