@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 
 import pytest
 from hypothesis import settings
 
 from emu.toolchain import Toolchain, ToolchainError, doctor, find_toolchain
+
+# A shell that starts a job in the background makes it ignore Ctrl-C, and its children with it; the tests of
+# Ctrl-C send one to theirs.
+_in_main_thread = threading.current_thread() is threading.main_thread()
+if _in_main_thread and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The first example of a test may compile or build what it tests: time says nothing about the example.
 settings.register_profile("emu", deadline=None)

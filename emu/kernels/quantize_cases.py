@@ -59,7 +59,7 @@ def _shape(row: Array, kind: int, rng: np.random.Generator, unit: np.float32) ->
 def fill_rows(dims: Dims, rng: np.random.Generator, array: Array) -> None:
     """Shape each row of ``cols`` elements; what lies between rows becomes NaN and must be ignored."""
     flat = array.reshape(-1)
-    for start in range(0, dims["rows"] * dims["x_stride"], dims["x_stride"]):
+    for start in range(0, dims["rows"] * dims["x_stride"], max(dims["x_stride"], 1)):
         unit = np.float32(2.0 ** int(rng.integers(-40, 41)))
         _shape(flat[start : start + dims["cols"]], dims["kind"], rng, unit)
         flat[start + dims["cols"] : start + dims["x_stride"]] = np.nan

@@ -3,7 +3,7 @@
 A file starts with header lines, then an empty line, then the diff or the flags:
 
     Kernels: the kernels in which a campaign must find it
-    Rarely: kernels that also change, but only at inputs that a campaign may miss (optional); no others change
+    Rarely: kernels that also change, in which no campaign has to find it (optional)
     Class: what kind of fault it is
     Why: what goes wrong
     Equivalent: yes      (only where no input can show it)

@@ -101,6 +101,7 @@ def test_an_edited_building_block_is_compiled_again(tmp_path):
         shutil.copytree(
             ROOT / "emu" / room, tmp_path / "emu" / room, ignore=shutil.ignore_patterns("__pycache__")
         )
+    shutil.copy(ROOT / "emu" / "__init__.py", tmp_path / "emu")  # else an installed package comes first
     cache = tmp_path / "cache"
     before = run_probe(tmp_path, cache)
     assert before == (hex(reference.exp_f32(reference.ONE)), "1")
