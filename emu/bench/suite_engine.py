@@ -15,7 +15,7 @@ from emu.bench import native, qemu
 from emu.bench.build import CHIP, LINUX, find_image
 from emu.bench.measure import Values, Work, enough_repeats, geometric_mean, interleaved, seconds_of
 from emu.bench.programs import PROGRAMS, Program
-from emu.bench.report import Absent, Bound, Cell, Report, Table
+from emu.bench.report import Absent, Bound, Cell, Report, Table, number
 from emu.bench.settings import Settings
 from emu.bench.translation import measure_translation
 from emu.cpu.engine import Engine
@@ -144,8 +144,18 @@ def run(settings: Settings) -> Report:
     report.tables.append(_ratios(found))
     if "qemu" not in report.missing:
         report.bounds += _bounds(found)
+        report.notes += _ceiling(found)
     measure_translation(settings, report)
     return report
+
+
+def _ceiling(found: dict[Program, dict[str, Values]]) -> Iterator[str]:
+    """What the ratios to QEMU would be for an engine as fast as native code."""
+    if any("native" not in values for values in found.values()):
+        return
+    scalar = [v["native"].over(v["qemu"]).median for p, v in found.items() if p.kind == "scalar"]
+    mean, lowest = number(geometric_mean(scalar)), number(min(scalar))
+    yield f"native / qemu, scalar programs: geometric mean {mean}, lowest {lowest}"
 
 
 def _measured(bench: Bench, settings: Settings, program: Program) -> dict[str, Values]:

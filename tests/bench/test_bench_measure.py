@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -95,3 +97,18 @@ def test_the_command_is_the_one_that_was_typed():
     assert Settings().command("engine") == "emu bench engine"
     settings = Settings(rounds=3, kernels=("exp_*", "ln_array"))
     assert settings.command("kernels") == "emu bench kernels --rounds 3 --kernel 'exp_*' --kernel ln_array"
+
+
+def test_every_section_of_the_page_has_a_command_that_can_be_typed():
+    """docs/performance.md: one section for each suite, its heading accepted by the command line."""
+    import shlex
+
+    from emu.cli_bench import SUITES, bench
+
+    text = (Path(__file__).resolve().parents[2] / "docs" / "performance.md").read_text()
+    assert text.startswith(HEAD)
+    commands = re.findall(r"^## `(emu bench .+)`$", text, re.MULTILINE)
+    found = [bench.make_context("bench", shlex.split(command)[2:]).params["suite"] for command in commands]
+    assert found == [suite for suite in SUITES if suite in found]
+    assert found
+    assert text.count("Measured on: ") == len(found)
