@@ -64,7 +64,7 @@ def _rich(table: Table) -> RichTable:
     found = RichTable(title=table.title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     found.add_column("", no_wrap=True)
     for column in table.columns:
-        found.add_column(column, justify="right")
+        found.add_column(column, justify="right", overflow="fold")
     for name, cells in table.rows:
         found.add_row(name, *(cell.text() for cell in cells))
     return found

@@ -68,10 +68,17 @@ def _measured(shape: tuple[int, int, int], settings: Settings, report: Report) -
             calls[name] = make(x.view(np.uint8), np.ascontiguousarray(w.T))
         except LookupError as error:
             report.missing[name] = str(error)
-    for call in calls.values():
-        call()
+        else:
+            _must_be_product(name, calls[name](), x, w)
     works = {name: rate(call, rows * cols * outs * 1e-9, settings.seconds) for name, call in calls.items()}
     return interleaved(works, settings.rounds)
+
+
+def _must_be_product(name: str, result: Any, x: Any, w: Any) -> None:
+    """Raise ToolError unless a peer's result, or the first of several, is the product."""
+    product = np.asarray(result[0] if isinstance(result, list) else result)
+    if not np.array_equal(product, x.astype(np.int32) @ w.T.astype(np.int32)):
+        raise ToolError(f"{name} does not compute the same product")
 
 
 def mirror_product(x: Any, w: Any) -> Call:

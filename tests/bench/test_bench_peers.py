@@ -11,7 +11,7 @@ import pytest
 from emu.bench.kernel_subjects import SIZES, Others, subjects
 from emu.bench.naive import naive_product
 from emu.bench.peers import onnx_product, torch_product
-from emu.bench.suite_mirror import mirror_product
+from emu.bench.suite_mirror import _must_be_product, mirror_product
 from emu.kernels import load_all
 from emu.verify.errors import ToolError
 from emu.verify.image_target import ImageTarget
@@ -72,3 +72,11 @@ def test_a_wrong_mirror_product_is_not_timed(monkeypatch):
     monkeypatch.setattr("emu.bench.suite_mirror._multiply", lambda *arguments: None)
     with pytest.raises(ToolError, match="wrong on this machine"):
         mirror_product(np.ones((2, 16), np.int8), np.ones((3, 16), np.int8))
+
+
+def test_a_peer_with_another_product_is_not_timed():
+    x, w = np.ones((2, 16), np.int8), np.ones((3, 16), np.int8)
+    _must_be_product("peer", [np.full((2, 3), 16)], x, w)
+    _must_be_product("peer", np.full((2, 3), 16), x, w)
+    with pytest.raises(ToolError, match="peer does not compute the same product"):
+        _must_be_product("peer", np.full((2, 3), 15), x, w)
