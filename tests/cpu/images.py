@@ -16,7 +16,7 @@ TIERS = ("stepper", "translator")
 def image_of(text: str, data: bytes = b"") -> Image:
     """Every label that does not begin with ``_`` is a function; ``table`` names the data at DATA."""
     made = assemble(text, CODE, table=DATA)
-    names = [Name(name, at) for name, at in made.labels.items() if name != "table" and not name.startswith("_")]
+    names = [Name(n, at) for n, at in made.labels.items() if n != "table" and not n.startswith("_")]
     names.append(Name("table", DATA, DATA_SIZE, OBJECT, section=1))
     parts = [Part(CODE, made.data), Part(DATA, data, "rw", DATA_SIZE, ".data")]
     return load_image(make_elf(parts, names), "test.elf")

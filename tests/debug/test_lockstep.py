@@ -110,8 +110,8 @@ def faulty_translator(monkeypatch: pytest.MonkeyPatch, from_size: int) -> None:
     genuine = dispatch.translate
 
     def translate(code: Code, *rest: Any) -> Any:
-        plans = [plan for plan in code.plans if plan.insn.mnemonic == "xor"]
-        if len(code.plans) < from_size:
+        plans = [step.plan for step in code.steps if step.insn.mnemonic == "xor"]
+        if len(code.steps) < from_size:
             return genuine(code, *rest)
         try:
             for plan in plans:

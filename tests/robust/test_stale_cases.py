@@ -54,7 +54,7 @@ OLD = Kernel(
 
 def old_case() -> Case:
     """17 elements, one of them infinite, x at an odd multiple of 4."""
-    for _, case in cases(OLD, 0, 0, 400):
+    for _, case in cases(OLD, 0, 0, 8000):
         if (
             case.dims["n"] > 16
             and case.offsets["x"] == 4
