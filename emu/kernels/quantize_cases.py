@@ -61,7 +61,8 @@ def fill_rows(dims: Dims, rng: np.random.Generator, array: Array) -> None:
     flat = array.reshape(-1)
     for start in range(0, dims["rows"] * dims["x_stride"], max(dims["x_stride"], 1)):
         unit = np.float32(2.0 ** int(rng.integers(-40, 41)))
-        _shape(flat[start : start + dims["cols"]], dims["kind"], rng, unit)
+        if dims["cols"]:
+            _shape(flat[start : start + dims["cols"]], dims["kind"], rng, unit)
         flat[start + dims["cols"] : start + dims["x_stride"]] = np.nan
 
 
