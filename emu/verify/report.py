@@ -35,10 +35,11 @@ def kernel_table(campaign: Campaign, unit: str = "examples") -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("kernel", no_wrap=True)
     table.add_column("numerics")
-    table.add_column(unit, justify="right")
-    table.add_column("differ", justify="right")
-    table.add_column("instructions", justify="right")
-    table.add_column("seconds", justify="right")
+    widest = max((len(f"{r.examples:,}") for r in campaign.results.values()), default=0)
+    table.add_column(unit, justify="right", no_wrap=True, min_width=widest)
+    table.add_column("differ", justify="right", no_wrap=True)
+    table.add_column("instructions", justify="right", no_wrap=True)
+    table.add_column("seconds", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for result in campaign.results.values():
         table.add_row(
