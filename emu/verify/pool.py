@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 _REPORT_SECONDS = 0.1
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 Handler = Callable[[Any, Callable[[int], None]], Any]
 """(task, progress) -> result, run in the worker."""
 
@@ -57,7 +58,8 @@ class Pool:
         ours, theirs = self._context.Pipe()
         others = [w.pipe for w in self._workers] + [ours]
         process = self._context.Process(target=_work, args=(theirs, others, self._factory), daemon=True)
-        process.start()
+        with _held_back(_ENDING):
+            process.start()
         theirs.close()
         return _Worker(process, ours)
 
@@ -125,9 +127,24 @@ def _exit_text(code: int | None) -> str:
     return f"exit status {code}"
 
 
+@contextlib.contextmanager
+def _held_back(signals: tuple[signal.Signals, ...]) -> Iterator[None]:
+    """Signals wait until the end of the block, and in a process forked in it until the process lets them in.
+
+    A new process still has the parent's handlers. One that raises inside the interpreter's own work after a
+    fork is swallowed there: the process would then live on, and whoever ended it would wait for ever.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _work(pipe: Connection, others: list[Connection], factory: Callable[[], Handler]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     for other in others:
         other.close()
     handler: Handler | None = None

@@ -95,3 +95,18 @@ def test_close_ends_busy_workers():
     started = time.monotonic()
     pool.close()
     assert time.monotonic() - started < 5
+
+
+def test_workers_end_although_the_parent_makes_sigterm_an_exception():
+    """A worker that is ended while it starts still has the parent's handler."""
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        for _ in range(100):
+            pool = Pool(2, lambda: lambda task, progress: task)
+            pool.close()
+    finally:
+        signal.signal(signal.SIGTERM, before)
