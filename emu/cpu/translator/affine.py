@@ -39,6 +39,16 @@ class Linear:
         terms = {register: count * factor for register, count in self.terms.items()}
         return Linear(_kept(terms), self.constant * factor & _MASK)
 
+    def replaced(self, values: Sequence[Linear | None]) -> Linear | None:
+        """With every register replaced by its value in other terms; None when one of those is not known."""
+        total: Linear | None = Linear({}, self.constant)
+        for register, count in self.terms.items():
+            value = values[register] if register < len(values) else None
+            if value is None or total is None:
+                return None
+            total = total.plus(value.times(count))
+        return None if total is None else Linear(total.terms, total.constant, self.align)
+
 
 def _kept(terms: dict[int, int]) -> Mapping[int, int]:
     """Without what vanishes modulo 2**32."""

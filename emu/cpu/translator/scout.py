@@ -59,7 +59,7 @@ def scout(block: CodeBlock, mode: Mode, choices: Choices, is_hardware_loop: bool
     try:
         for plan in block.plans if is_hardware_loop else block.plans[:-1]:
             machine.run(plan)
-        control = HardwareLoop(block) if is_hardware_loop else _branch(machine, block.plans[-1])
+        control = HardwareLoop(block) if is_hardware_loop else branch_at_end(machine, block.plans[-1])
     except NotStraight:
         return None
     steps = _steps(machine)
@@ -75,7 +75,7 @@ def scout(block: CodeBlock, mode: Mode, choices: Choices, is_hardware_loop: bool
     )
 
 
-def _branch(machine: ScoutMachine, plan: Plan) -> BranchLoop | None:
+def branch_at_end(machine: ScoutMachine, plan: Plan) -> BranchLoop | None:
     """The control of a loop that ends with this branch."""
     relation = machine.run_branch(plan)
     if relation is None:
@@ -88,7 +88,7 @@ def step_of(machine: ScoutMachine, address: Linear) -> Linear | None:
     """How a sum of registers moves from one iteration to the next; None when that is not even."""
     total = Linear()
     for index, count in address.terms.items():
-        step = _step(machine, index)
+        step = step_of_register(machine, index)
         if step is None:
             return None
         moved = total.plus(step.times(count))
@@ -97,7 +97,8 @@ def step_of(machine: ScoutMachine, address: Linear) -> Linear | None:
     return total
 
 
-def _step(machine: ScoutMachine, index: int) -> Linear | None:
+def step_of_register(machine: ScoutMachine, index: int) -> Linear | None:
+    """How a register moves from one iteration to the next; None when that is not even."""
     if index >= FRESH:
         return None
     after = machine.registers[index].linear
@@ -110,7 +111,7 @@ def _steps(machine: ScoutMachine) -> dict[int, Linear] | None:
     used = {index for access in machine.accesses for index in access.address.terms}
     steps = {}
     for index in used:
-        step = _step(machine, index)
+        step = step_of_register(machine, index)
         if step is None:
             return None
         steps[index] = step
@@ -159,7 +160,7 @@ class ScoutMachine(Machine):
         self.pc, self.next_pc = number(32, plan.insn.pc), number(32, plan.next_pc)
         plan.effect(self, ScoutOperands(self))
         for index, value in self._writes:
-            self.registers[index] = self._named(value)
+            self.registers[index] = self.named(value)
 
     def run_branch(self, plan: Plan) -> Relation | None:
         """The condition under which a conditional branch is taken, in terms of the start; None if unknown."""
@@ -173,9 +174,10 @@ class ScoutMachine(Machine):
 
     def forget_registers(self) -> None:
         """Nothing is known of the address registers any more."""
-        self.registers = [self._named(Form(32)) for _ in range(16)]
+        self.registers = [self.named(Form(32)) for _ in range(16)]
 
-    def _named(self, value: Form) -> Form:
+    def named(self, value: Form) -> Form:
+        """A word by a name of its own, where it is not known."""
         if value.linear is not None and value.linear.align == 1:
             return value
         self._names += 1

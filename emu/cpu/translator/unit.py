@@ -7,6 +7,8 @@ the host stack. See docs/engine.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from emu.cpu.plan import Plan
 from emu.cpu.state import OFFSETS, ExitReason
 from emu.cpu.translator import access, calls
@@ -23,6 +25,7 @@ from emu.cpu.translator.leave import Leave
 from emu.cpu.translator.machine import Choices, IrMachine, IrOperands, LeaveToStepper, Places, apply_write
 from emu.cpu.translator.modes import Mode
 from emu.cpu.translator.native import FULL, QUICK, module_header
+from emu.cpu.translator.nests import FastNest, Nest, find_nest
 from emu.cpu.translator.policy import stepper_reason
 from emu.cpu.translator.scout import Body, scout
 from emu.cpu.translator.versions import FastLoop
@@ -74,6 +77,9 @@ class UnitTranslator:
         self.checked: dict[int, Node] = {}
         """Ordinary versions of the loops that have a fast one."""
         self.bodies = self._bodies()
+        self.nests = self._nests()
+        self.around = {(nest.behind.start, start) for start, nest in self.nests.items()}
+        """Edges (from block, to block) that go around a nest of loops."""
         self.return_node: Node | None = None
         self.return_plan: Plan | None = None
         self.level = 0
@@ -83,12 +89,14 @@ class UnitTranslator:
     def function_text(self) -> str:
         """The function."""
         self.nodes = {start: self.frame.new_node("code") for start in sorted(self.code.blocks)}
-        self.checked = {start: self.frame.new_node("checked") for start in self.bodies}
+        self.checked = {start: self.frame.new_node("checked") for start in (*self.bodies, *self.nests)}
         self._prologue()
         for start in sorted(self.code.blocks):
             self._block(self.code.blocks[start])
         for start, body in sorted(self.bodies.items()):
             self._fast_loop(self.code.blocks[start], body)
+        for _, nest in sorted(self.nests.items()):
+            self._fast_nest(nest)
         self._returns()
         self.frame.finish()
         return self.em.text()
@@ -155,10 +163,38 @@ class UnitTranslator:
                     found[start] = body
         return found
 
-    def _is_lazy_body(self, body: Body) -> bool:
+    def _nests(self) -> dict[int, Nest]:
+        """Pairs of loops that get a fast version, by the start of a row."""
+        found = {}
+        for start in self.code.blocks if self.bodies else ():
+            nest = find_nest(self.code, start, self.bodies, self.mode, self.choices)
+            if nest is not None and self._is_lazy_body(nest):
+                found[start] = nest
+        return found
+
+    def _is_lazy_body(self, body: Body | Nest) -> bool:
         """A fast version may not look at ACCX in order to change it: it could have to leave the unit."""
         accumulator = self.frame.accumulator
         return accumulator is None or accumulator.takes(body.accx_writers)
+
+    def _fast_nest(self, nest: Nest) -> None:
+        start, machine = nest.before.start, self.machine
+        self.block_start = -1
+        version = FastNest(self.frame, nest, self.nodes[start], self.checked[start])
+        version.open(self.mode.has_windows, self.margin)
+        machine.places = version
+        for plans in version.pieces():
+            self._write_fast(plans)
+        machine.places = None
+        self._go(nest.behind.end)
+
+    def _write_fast(self, plans: Sequence[Plan]) -> None:
+        """Instructions without checks, and without where they go."""
+        for plan in plans:
+            assert plan.effect is not None
+            self.machine.begin(plan)
+            plan.effect(self.machine, self.operands)
+            self._write()
 
     def _fast_loop(self, block: CodeBlock, body: Body) -> None:
         frame, machine = self.frame, self.machine
@@ -168,11 +204,7 @@ class UnitTranslator:
         machine.places = loop
         self.em.prefers_selects = loop.is_dense
         for copies in loop.bodies():
-            for plan in body.straight * copies:
-                assert plan.effect is not None
-                machine.begin(plan)
-                plan.effect(machine, self.operands)
-                self._write()
+            self._write_fast(body.straight * copies)
         machine.places = None
         self.em.prefers_selects = False
         self._go(block.end)
@@ -402,7 +434,8 @@ class UnitTranslator:
     def _node(self, pc: int) -> Node | None:
         """Where to go on at ``pc``. A loop that goes around stays in the version that it is in."""
         node = self.nodes.get(pc)
-        return self.checked.get(pc, node) if pc == self.block_start else node
+        stays = pc == self.block_start or (self.block_start, pc) in self.around
+        return self.checked.get(pc, node) if stays else node
 
     def _leave_to(self, node: Node, pc: int) -> None:
         self.frame.enter(node)

@@ -2,9 +2,8 @@
 
 A loop whose body is one straight block with addresses that move by fixed steps gets a second version.
 Before it, once for many iterations: every address range lies in memory with one host offset, no address
-wraps, the budget and ACCX's window last, no register pane is occupied. The fast version runs all but the
-last iteration; whatever fails the checks, and the end of the loop, belongs to the ordinary version, where
-all exactness lives.
+wraps, the budget and ACCX's window last, no register pane is occupied. Whatever fails the checks belongs
+to the ordinary version, where all exactness lives.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ def streams_of(body: Body) -> dict[int, tuple[Stream, int]]:
     for place, access in enumerate(body.accesses):
         table = WRITE if access.is_store else READ
         for stream in streams:
-            distance = _distance(stream.first, access.address)
+            distance = distance_of(stream.first, access.address)
             if stream.table == table and distance is not None and abs(distance) < PAGE // 4:
                 break
         else:
@@ -85,15 +84,16 @@ def streams_of(body: Body) -> dict[int, tuple[Stream, int]]:
     return found
 
 
-def _copies(body: Body) -> int:
-    """A power of two, at most FEWEST, that gives the pending sums of ACCX work side by side."""
+def copies_of(body: Body) -> int:
+    """A power of two that gives the pending sums of ACCX work side by side."""
     macs = sum(".accx" in plan.insn.mnemonic and "vmulas" in plan.insn.mnemonic for plan in body.plans)
     if not macs:
         return 1
     return next((n for n in (4, 2) if n * macs <= 8 and n * len(body.plans) <= 32), 1)
 
 
-def _distance(a: Linear, b: Linear) -> int | None:
+def distance_of(a: Linear, b: Linear) -> int | None:
+    """Constant distance from one address to another; None when it is not constant."""
     if dict(a.terms) != dict(b.terms):
         return None
     return ((b.constant - a.constant + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
@@ -108,22 +108,61 @@ def _step_of(body: Body, address: Linear) -> Linear:
     return total
 
 
-class FastLoop:
+class Version:
+    """What fast versions have in common: ``head``, where they begin; ``checked``, the ordinary version."""
+
+    def __init__(self, frame: Frame, head: Node, checked: Node) -> None:
+        self.frame = frame
+        self.em = frame.em
+        self.head = head
+        self.checked = checked
+        self._next: Iterator[Place] = iter(())
+
+    def place(self, is_store: bool, size: int, address: IrBits) -> Place:
+        """Where the next access of the code goes; see :class:`~emu.cpu.translator.machine.Places`."""
+        return next(self._next)
+
+    def or_checked(self, condition: IrBits) -> None:
+        """Go on only if the condition holds."""
+        after = self.em.new_block("fits")
+        self.frame.link(self.checked)
+        self.em.fork(condition.name, after, self.checked.block)
+        self.em.enter(after)
+
+    def host_offset(self, table: str, low: IrBits, high: IrBits) -> IrBits:
+        """The one host offset of all pages from ``low`` to ``high``."""
+        em = self.em
+        first, last = low.lshr(PAGE_BITS), high.lshr(PAGE_BITS)
+        delta = self._entry(table, first)
+        same = delta.eq(self._entry(table, last)) & delta.ne(0)
+        self.or_checked(same)
+        far, join = em.new_block("far"), em.new_block("near")
+        em.fork((high - low).ult(PAGE).name, join, far)
+        em.enter(far)
+        function = engine_data(self.frame, SPAN)
+        found = em.value(f"call i64 {function}(ptr %{table}, {first.typed}, {last.typed})")
+        self.or_checked(delta.eq(IrBits.of(em, 64, 1, found)))
+        em.jump(join)
+        em.enter(join)
+        return delta
+
+    def _entry(self, table: str, page: IrBits) -> IrBits:
+        at = self.em.value(f"getelementptr i64, ptr %{table}, i64 {page.name}")
+        return IrBits.of(self.em, 64, 1, self.em.value(f"load i64, ptr {at}{TABLE}"))
+
+
+class FastLoop(Version):
     """Writes head, checks and fast version of one loop; the ordinary version is the node ``checked``."""
 
     def __init__(self, frame: Frame, block: CodeBlock, body: Body, head: Node, checked: Node) -> None:
-        self.frame = frame
-        self.em = frame.em
+        super().__init__(frame, head, checked)
         self.block = block
         self.body = body
-        self.head = head
-        self.checked = checked
         self._length = len(body.plans)
-        self.copies = _copies(body) if frame.accumulator is not None else 1
+        self.copies = copies_of(body) if frame.accumulator is not None else 1
         """Times that the body is written down in one go around."""
         self._is_lazy = bool(body.accx_writers) and frame.accumulator is not None
         self._pointers: list[tuple[str, IrBits, int]] = []
-        self._next: Iterator[Place] = iter(())
         self._limit = self._count = scalar(frame.em, 64, 0)
         self._counter, self._times_cell = f"%i.{block.start:x}", f"%n.{block.start:x}"
         frame.em.entry.lines[:0] = [f"{cell} = alloca i64" for cell in (self._counter, self._times_cell)]
@@ -138,11 +177,6 @@ class FastLoop:
             for _, access in stream.accesses
         )
 
-    # --- what the translator's machine asks for -----------------------------------------------------------
-    def place(self, is_store: bool, size: int, address: IrBits) -> Place:
-        """Where the next access of the body goes."""
-        return next(self._next)
-
     # --- checks -----------------------------------------------------------------------------------------
     def open(self, has_windows: bool, margin: int) -> None:
         """Head and checks; what follows is the fast version, through :meth:`bodies`."""
@@ -152,19 +186,12 @@ class FastLoop:
         worth = worth & ~self._count.ult(FEWEST)
         if has_windows and self.body.pane > self.block.window_level:
             worth = worth & ~occupied(frame, scalar(em, 32, self.body.pane), self.block.window_level)
-        self._or_checked(worth)
+        self.or_checked(worth)
         if self._is_lazy:
             self._open_window()
         self._limit = self._times(self._count, margin)
         self._pointers_of(self._limit)
         em.line(f"store i64 0, ptr {self._counter}")
-
-    def _or_checked(self, condition: IrBits) -> None:
-        """Go on only if the condition holds."""
-        after = self.em.new_block("fits")
-        self.frame.link(self.checked)
-        self.em.fork(condition.name, after, self.checked.block)
-        self.em.enter(after)
 
     def _open_window(self) -> None:
         """ACCX's window must last for a few iterations, else a new one is opened."""
@@ -176,7 +203,7 @@ class FastLoop:
         fine = accumulator.stop().slt(frame.read(BUDGET) - needed)
         em.fork(fine.name, join, renew)
         em.enter(renew)
-        self._or_checked(accumulator.renew(frame.read(BUDGET)))
+        self.or_checked(accumulator.renew(frame.read(BUDGET)))
         em.jump(join)
         em.enter(join)
 
@@ -194,7 +221,7 @@ class FastLoop:
         em.enter(some)
         times = count.smin(room.sdiv(self._length)).smin(MOST)
         em.line(f"store {times.typed}, ptr {self._times_cell}")
-        self._or_checked(~times.slt(FEWEST))
+        self.or_checked(~times.slt(FEWEST))
         em.jump(join)
         em.enter(join)
         return IrBits.of(em, 64, 1, em.value(f"load i64, ptr {self._times_cell}"))
@@ -223,33 +250,12 @@ class FastLoop:
         first = ((word & -stream.align) if stream.is_even else word).zext(64)
         step = self.frame.sum_of(stream.step).sext(64)
         if stream.align > 1 and step.known_alignment < stream.align:
-            self._or_checked((step & (stream.align - 1)).eq(0))
+            self.or_checked((step & (stream.align - 1)).eq(0))
         last = first + step * (times - 1)
         low = first.smin(last) - stream.below
         high = first.smax(last) + (stream.above - 1)
-        self._or_checked(~low.slt(0) & high.slt(1 << 32))
-        return self._offset(stream.table, low, high), first, step
-
-    def _offset(self, table: str, low: IrBits, high: IrBits) -> IrBits:
-        """The one host offset of all pages from ``low`` to ``high``."""
-        em = self.em
-        first, last = low.lshr(PAGE_BITS), high.lshr(PAGE_BITS)
-        delta = self._entry(table, first)
-        same = delta.eq(self._entry(table, last)) & delta.ne(0)
-        self._or_checked(same)
-        far, join = em.new_block("far"), em.new_block("near")
-        em.fork((high - low).ult(PAGE).name, join, far)
-        em.enter(far)
-        function = engine_data(self.frame, SPAN)
-        found = em.value(f"call i64 {function}(ptr %{table}, {first.typed}, {last.typed})")
-        self._or_checked(delta.eq(IrBits.of(em, 64, 1, found)))
-        em.jump(join)
-        em.enter(join)
-        return delta
-
-    def _entry(self, table: str, page: IrBits) -> IrBits:
-        at = self.em.value(f"getelementptr i64, ptr %{table}, i64 {page.name}")
-        return IrBits.of(self.em, 64, 1, self.em.value(f"load i64, ptr {at}{TABLE}"))
+        self.or_checked(~low.slt(0) & high.slt(1 << 32))
+        return self.host_offset(stream.table, low, high), first, step
 
     # --- the fast version -------------------------------------------------------------------------------
     def bodies(self) -> Iterator[int]:
