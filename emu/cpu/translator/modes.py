@@ -28,8 +28,13 @@ class Mode:
     @classmethod
     def of(cls, state: CpuState) -> Mode:
         """The mode that a state is in."""
+        return cls(*cls.key_of(state))
+
+    @staticmethod
+    def key_of(state: CpuState) -> tuple[int, int, int, int, bool]:
+        """The fields of the mode that a state is in."""
         large = is_large(state.ACCX)
-        return cls(state.PSEXCM, state.PSWOE, state.RoundMode, state.CPENABLE, large)
+        return state.PSEXCM, state.PSWOE, state.RoundMode, state.CPENABLE, large
 
     @property
     def has_windows(self) -> bool:
