@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import secrets
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from emu.isa.operand import Operand
 from emu.isa.table import Row
 
 VARIABLE = "EMU_COVERAGE_DIR"
+_TOKEN = secrets.token_hex(4)
+"""Process numbers come back in long campaigns."""
 _WORD_ENDS = frozenset({0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF})
 _COUNTS: Counter[tuple[str, str]] = Counter()
 
@@ -45,7 +48,7 @@ def flush() -> None:
     folder = Path(os.environ[VARIABLE])
     folder.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps({"key": k, "how": h, "count": n}) for (k, h), n in sorted(_COUNTS.items())]
-    (folder / f"{os.getpid()}.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / f"{os.getpid()}-{_TOKEN}.jsonl").write_text("\n".join(lines) + "\n")
 
 
 def read(folder: Path) -> Counter[tuple[str, str]]:

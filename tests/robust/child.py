@@ -1,4 +1,4 @@
-"""Random programs on translated code, in a process of its own: ``python -m tests.robust.child FIRST COUNT``.
+"""Random programs on both tiers, in a process of its own: ``python -m tests.robust.child FIRST COUNT``.
 
 Each program runs on the stepper too, and both must end in the same way, in the same state. The seed of the
 program that is running is always the last line of the output, so whoever started the process knows which one
@@ -19,6 +19,13 @@ EXCEPTIONS = ("built-in", "vectors")
 
 def main(first: int, count: int) -> None:
     """Run programs FIRST .. FIRST + COUNT - 1; the last lines are their ends."""
+    for how, times in sorted(compare_tiers(first, count).items()):
+        print(f"end {how} {times}")
+    print("done", flush=True)
+
+
+def compare_tiers(first: int, count: int) -> Counter[str]:
+    """Run programs on both tiers; how they ended. AssertionError when the tiers do not agree."""
     ends: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as cache:
         pairs = [
@@ -30,9 +37,7 @@ def main(first: int, count: int) -> None:
             translated, stepped = pairs[seed % 2]
             ends[_compare(translated, stepped, seed)] += 1
             check_widths(translated)
-    for how, times in sorted(ends.items()):
-        print(f"end {how} {times}")
-    print("done", flush=True)
+    return ends
 
 
 def _compare(translated: Machine, stepped: Machine, seed: int) -> str:
