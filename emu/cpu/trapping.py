@@ -60,6 +60,8 @@ class TrapMaker:
         self.memory = memory
         self.locate = locate
         self.return_address = return_address
+        self.explain_rom: Callable[[int], str] | None = None
+        """Says what function of the ROM an address is and what to do, when someone knows."""
 
     def make(
         self,
@@ -96,6 +98,8 @@ class TrapMaker:
         """PC is at an address from which nothing is executed."""
         name = self.locate(pc).symbol
         where = f"{pc:#010x} ({fault.where}{': ' + name if name else ''})"
+        if fault.where == "ROM" and self.explain_rom is not None:
+            return self.make(TrapKind.NOT_CODE, self.explain_rom(pc), address=pc)
         why = _NO_ROM if fault.where == "ROM" else "no code can run there"
         return self.make(TrapKind.NOT_CODE, f"jump to {where}: {why}", address=pc)
 
