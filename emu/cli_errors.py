@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import os
@@ -9,7 +10,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         context = click.get_current_context()
-        _end_as_by_ctrl_c()
         try:
-            code = command(*args, **kwargs) or 0
+            with _ended_as_by_ctrl_c():
+                code = command(*args, **kwargs) or 0
         except (ClickException, Exit, Abort):
             raise
         except KeyboardInterrupt:
@@ -43,14 +44,25 @@ def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
     return run
 
 
-def _end_as_by_ctrl_c() -> None:
-    """SIGTERM, which CI systems send when time is up, ends a command as Ctrl-C does: with what it has."""
+@contextlib.contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[None]:
+    """SIGTERM, which CI systems send when time is up, ends a command as Ctrl-C does: with what it has.
+
+    Afterwards the process has the handler that it had before: it may be a program that uses the command.
+    """
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, interrupt)
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        # None: a handler that was not installed from Python, and that Python cannot put back.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 def _classify(error: Exception) -> int:

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from emu.kernels.spec import Dim, Kernel, Tensor
 from emu.verify.case import MASK64, Case, Plan, materialise
 from emu.verify.contents import kinds_for
+from emu.verify.draws import pinned
 from emu.verify.families import family
 from emu.verify.shapes import all_dims, elements, scalars, tensors
 
@@ -185,7 +186,8 @@ def chunk_plans(kernel: Kernel, campaign_seed: int, chunk: int) -> list[Plan]:
     def collect(plan: Plan) -> None:
         drawn.append(plan)
 
-    collect()
+    with pinned():
+        collect()
     families = [*drawn, *(_fresh(drawn[i % len(drawn)], i) for i in range(len(drawn), count))][:count]
     return [vary(kernel, plan, v, i) for i, plan in enumerate(families) for v in range(VARIANTS)]
 
