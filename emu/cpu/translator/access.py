@@ -22,6 +22,10 @@ READ, WRITE, SHADOW_PAGES = "read_pages", "write_pages", "shadow_pages"
 """Fields of CpuState, and LLVM names of the tables' addresses in the function."""
 
 
+SINGLE = 1 << 16
+"""Flag above the size of an access that is given to ``miss``."""
+
+
 class Site(Protocol):
     """Where code is written: a unit's Frame, or a helper."""
 
@@ -35,6 +39,9 @@ class Site(Protocol):
 
     def entry(self, is_store: bool) -> str:
         """Address of the engine's entry for the current base register; "" to use the page tables."""
+
+    def budget_here(self) -> str:
+        """Instructions left in front of the current one, an i64; nothing is remembered of it."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,7 @@ def find(site: Site, table: str, size: int, address: IrBits) -> Place:
     entry = site.entry(table == WRITE)
     align = min(address.known_alignment, size)
     if entry:
-        delta = stretch(site, table, entry, address, size, ExitReason.STEP)
+        delta = stretch(site, table, entry, address, size, ExitReason.STEP, SINGLE)
         return Place(_pointer(site.em, delta, address.zext(64).name), align)
     em = site.em
     page = em.value(f"lshr i32 {address.name}, {PAGE_BITS}")
@@ -106,9 +113,11 @@ def find(site: Site, table: str, size: int, address: IrBits) -> Place:
     return _permitted(site, table, size, index, wide, place) if site.checks.bounds else place
 
 
-def stretch(site: Site, table: str, entry: str, address: IrBits, size: int, reason: int) -> str:
+def stretch(
+    site: Site, table: str, entry: str, address: IrBits, size: int, reason: int, flags: int = 0
+) -> str:
     """Host offset of ``size`` bytes (at most a page) from ``address`` on, by the engine's entry; left if
-    none.
+    none. ``flags``: SINGLE for one access of its own, which a device may answer.
     """
     em = site.em
     first = em.value(f"load i32, ptr {entry}{TABLE}")
@@ -127,8 +136,10 @@ def stretch(site: Site, table: str, entry: str, address: IrBits, size: int, reas
     em.fork(fits.name, join, miss, RARELY)
     em.enter(miss)
     helper = em.value(f"load ptr, ptr %engine.miss{TABLE}, !invariant.load !8")
+    budget = site.budget_here() if flags else "0"
     asked = em.value(
-        f"call preserve_allcc i64 {helper}(ptr %{table}, {address.typed}, i32 {size}, ptr {entry})"
+        f"call preserve_allcc i64 {helper}(ptr %{table}, {address.typed}, i32 {size | flags}, ptr {entry}, "
+        f"i64 {budget})"
     )
     site.exit_unless(em.value(f"icmp ne i64 {asked}, 0"), site.exact_pc, reason)
     asked_in = em.current.label

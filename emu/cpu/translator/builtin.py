@@ -24,7 +24,7 @@ NAMES = (*HELPERS, "run", "finish")
 def module(checks: Checks) -> str:
     """LLVM text of all helpers."""
     functions = [_spill(checks), _fill(checks), _run(), _finish()]
-    bodies = "\n".join([*(function.em.text() for function in functions), _SPAN, _MISS])
+    bodies = "\n".join([*(function.em.text() for function in functions), _SPAN, _DEVICE, _MISS])
     declarations = set().union(*(function.em.declarations for function in functions))
     return "\n".join([module_header(), bodies, *sorted(declarations), METADATA])
 
@@ -57,8 +57,9 @@ REACH = 64
 """Pages on either side that ``miss`` looks at."""
 
 _MISS = f"""
-define preserve_allcc i64 @miss(ptr %table, i32 %address, i32 %size, ptr %entry) nounwind {{
+define preserve_allcc i64 @miss(ptr %table, i32 %address, i32 %asked, ptr %entry, i64 %budget) nounwind {{
 begin:
+%size = and i32 %asked, {access.SINGLE - 1}
 %page = lshr i32 %address, {PAGE_BITS}
 %first = zext i32 %page to i64
 %at = getelementptr i64, ptr %table, i64 %first
@@ -119,12 +120,35 @@ store i32 %length, ptr %length.at{TABLE}
 store i64 %delta, ptr %delta.at{TABLE}
 ret i64 %delta
 fail:
+%flags = and i32 %asked, {access.SINGLE}
+%single = icmp ne i32 %flags, 0
+%function.at = getelementptr ptr, ptr %table, i64 {PAGES}
+%function = load ptr, ptr %function.at{TABLE}
+%there = icmp ne ptr %function, null
+%direct = and i1 %single, %there
+br i1 %direct, label %device, label %none
+device:
+%answer = call preserve_allcc i64 @device(ptr %table, i32 %address, i32 %size, i64 %budget)
+ret i64 %answer
+none:
 ret i64 0
 }}"""
-"""The host offset of ``size`` bytes, or 0 when they have none in common; fills the entry.
+"""The host offset of ``size`` bytes, or 0 when they have none in common; fills the entry. Single accesses to
+what the tables do not cover are offered to the function behind the table (Memory.set_direct).
 
 It keeps all registers, so that units need not save any for a call that is hardly ever made.
 """
+
+_DEVICE = f"""
+define preserve_allcc i64 @device(ptr %table, i32 %address, i32 %size, i64 %budget) nounwind noinline {{
+%function.at = getelementptr ptr, ptr %table, i64 {PAGES}
+%function = load ptr, ptr %function.at
+%context.at = getelementptr i64, ptr %table, i64 {PAGES + 1}
+%context = load i64, ptr %context.at
+%answer = call i64 %function(i64 %context, i32 %address, i32 %size, i64 %budget)
+ret i64 %answer
+}}"""
+"""Apart from ``miss``: only here all registers have to be saved around a call of ordinary code."""
 
 
 class Helper:
@@ -148,6 +172,10 @@ class Helper:
     def entry(self, is_store: bool) -> str:
         """Helpers use the page tables."""
         return ""
+
+    def budget_here(self) -> str:
+        """Helpers access no devices."""
+        return "0"
 
     def state(self, name: str) -> IrBits:
         """A 32-bit field."""

@@ -53,7 +53,9 @@ class CodeBlock:
 
 @dataclass
 class Code:
-    """The code of a unit. ``loop_ends``: LBEG and LEND of every hardware loop that may end in it.
+    """The code of a unit. ``blocks``: by their starts. The entry always has a block; where it lies inside
+    another one, as after an interruption, that one stays whole: a loop that was entered in its middle is
+    still recognised. ``loop_ends``: LBEG and LEND of every hardware loop that may end in the unit.
 
     ``careful``: instructions whose accesses are checked for themselves (see groups.py). ``indirect``: likely
     targets of the indirect jumps (see tables.py).
@@ -67,8 +69,14 @@ class Code:
 
     @property
     def steps(self) -> list[Step]:
-        """All instructions in order of their addresses."""
-        return [step for start in sorted(self.blocks) for step in self.blocks[start].steps]
+        """All instructions in order of their addresses, each once."""
+        found = {step.insn.pc: step for block in self.blocks.values() for step in block.steps}
+        return [found[pc] for pc in sorted(found)]
+
+    @property
+    def length(self) -> int:
+        """Instructions of all blocks: the longest way that does not go around."""
+        return sum(len(block.steps) for block in self.blocks.values())
 
     @property
     def has_loops(self) -> bool:
@@ -133,7 +141,7 @@ def discover(
     if entry not in search.steps:
         return None
     search.leaders.update(end for _, end in search.loop_ends)
-    blocks = _form_blocks(search.steps, search.leaders)
+    blocks = _form_blocks(search.steps, search.leaders, entry)
     loop_ends = frozenset(search.loop_ends) if has_loops else frozenset[LoopEnd]()
     code = Code(entry, blocks, loop_ends, indirect=search.indirect)
     _mark_loop_heads(code)
@@ -145,21 +153,23 @@ class _Search:
 
     def __init__(self, reader: Reader, entry: int, hints: frozenset[LoopEnd], limit: int) -> None:
         self.steps: dict[int, Step] = {}
-        self.leaders = {entry}
+        self.leaders: set[int] = set()
         self.loop_ends = set(hints)
         self.indirect: dict[int, tuple[int, ...]] = {}
         self._reader = reader
         self._limit = limit
-        self._waiting = [*(begin for begin, _ in sorted(hints)), entry]
+        self._entry = entry
+        self._waiting = [begin for begin, _ in sorted(hints)]
+        self.leaders.update(self._waiting)
 
     def run(self) -> None:
         """Until nothing new is found."""
+        self._follow(self._entry)
         while self._waiting or self._look_at_tables():
             while self._waiting:
                 self._follow(self._waiting.pop())
 
     def _follow(self, pc: int) -> None:
-        self.leaders.add(pc)
         while pc not in self.steps and len(self.steps) < self._limit:
             step = self._reader.step(pc)
             if step is None:
@@ -185,9 +195,9 @@ class _Search:
         return bool(self._waiting)
 
 
-def _form_blocks(steps: dict[int, Step], leaders: set[int]) -> dict[int, CodeBlock]:
+def _form_blocks(steps: dict[int, Step], leaders: set[int], entry: int) -> dict[int, CodeBlock]:
     blocks: dict[int, CodeBlock] = {}
-    for start in sorted(leaders & steps.keys()):
+    for start in sorted(leaders & steps.keys() | {entry}):
         block = blocks[start] = CodeBlock(start)
         pc = start
         while pc in steps and (pc == start or pc not in leaders):

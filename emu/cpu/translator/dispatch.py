@@ -82,6 +82,7 @@ class Translator:
         """
         self.unit_limit = limit
         self._tables.clear()
+        self._units.clear()
         self._mode = self._mode_key = None
 
     # --- running ------------------------------------------------------------
@@ -89,6 +90,7 @@ class Translator:
         """Run from PC to the return address (RETURN) or until the budget is used up (BUDGET). Raises Trap."""
         state, stepper, end = self.state, self.stepper, self.return_address
         state.engine_data = self._data.address
+        self._step_out_of_block()
         while end != state.PC:
             left = self._run_units()
             reason = left & REASON
@@ -102,6 +104,20 @@ class Translator:
                 return ExitReason.BUDGET
             stepper.step()
         return ExitReason.RETURN
+
+    def _step_out_of_block(self) -> None:
+        """Where a slice ended inside a block of a unit, step to the block's end: another unit for every place
+        in which a timer may interrupt the code would cost far more.
+        """
+        state = self.state
+        while state.budget > 0 and self._is_inside_block(state.PC):
+            self.stepper.step()
+
+    def _is_inside_block(self, pc: int) -> bool:
+        """True when units know the instruction at ``pc``, but none of them has it as the start of a block."""
+        entries = self._pages.get(pc >> PAGE_BITS, ())
+        units = [self._units[entry] for entry in entries if entry in self._units]
+        return not any(pc in unit.blocks for unit in units) and any(unit.covers(pc) for unit in units)
 
     def _run_units(self) -> int:
         """Units count the budget down; instructions follow from it."""

@@ -181,6 +181,11 @@ class Frame:
         """Instructions that may still execute, 64 bits."""
         return self.read(BUDGET) - self.pending
 
+    def budget_here(self) -> str:
+        """As :meth:`budget_left`, for a block that nothing follows from: the value is not remembered."""
+        name = self.em.value(f"load i64, ptr {self.cell(BUDGET).name}")
+        return self.em.value(f"sub i64 {name}, {self.pending}") if self.pending else name
+
     def forget(self, keys: Iterable[Key] | None = None) -> None:
         """Values of cells are not what they were; all of them, or some."""
         if keys is None:

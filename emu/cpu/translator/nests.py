@@ -205,7 +205,7 @@ class FastNest(Version):
         return self._columns * len(nest.inner.plans) + len(nest.before.plans) + len(nest.behind.plans)
 
     def _has_room(self, margin: int) -> IrBits:
-        """The budget lasts for everything, ACCX's window for a row that starts from 0, else for everything."""
+        """The budget lasts for all rows, ACCX's window for a row that starts from 0, else for all of them."""
         frame = self.frame
         budget, everything = frame.read(BUDGET), self._rows * self._row_length
         fits = ~(budget - margin).slt(everything)

@@ -84,7 +84,7 @@ class UnitTranslator:
         self.return_plan: Plan | None = None
         self.level = 0
         self.block_start = -1
-        self.margin = len(code.steps)
+        self.margin = code.length
 
     def function_text(self) -> str:
         """The function."""
