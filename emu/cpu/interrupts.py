@@ -82,6 +82,10 @@ class Interrupts:
         """Someone else (another core, a board) may raise a line while the core waits."""
         self.waited = 0
         """Cycles that passed while the core waited; they are no instructions."""
+        self.grant: Callable[[int], int] | None = None
+        """Asked how many of the cycles up to the next event may pass now while the core waits; a board that
+        ties waiting to another clock gives fewer, and the core goes on waiting.
+        """
         self.taken: dict[int, int] = {}
         """How often each level was taken."""
         self._alarms: list[tuple[int, int, Callable[[], object]]] = []
@@ -245,13 +249,28 @@ class Interrupts:
         """Let the time pass up to a timer or an alarm that wakes the core; 0 when none can."""
         state = self.state
         while self.can_wake():
-            passed = self._distance()
+            distance = self._distance()
+            passed = distance if self.grant is None else self.grant(distance)
             state.CCOUNT = (state.CCOUNT + passed) & MASK32
             self.waited += passed
             self._fired_at = -1
             self._ring()
             self._fire_timers()
             level = self._level_to_take()
-            if level:
+            if level or passed < distance:
                 return level
         return 0
+
+    def let_pass(self, cycles: int) -> None:
+        """Time goes on at no instruction, past every timer and alarm on the way. For boards, between
+        instructions.
+        """
+        while cycles > 0:
+            passed = min(cycles, self._distance())
+            self.state.CCOUNT = (self.state.CCOUNT + passed) & MASK32
+            self.waited += passed
+            cycles -= passed
+            self._fired_at = -1
+            self._ring()
+            self._fire_timers()
+        self.changed()

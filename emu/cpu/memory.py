@@ -25,6 +25,10 @@ from emu.cpu.shadow import BoundsFault, Shadow
 MASK32 = 0xFFFFFFFF
 
 
+DIRECT_WORDS = 2
+"""Behind each page table: a native function for single accesses to devices, and its context."""
+
+
 class MemoryFault(Exception):
     """An access that the memory refuses. ``kind``: unmapped, protection, device, read, write, uninitialised.
 
@@ -136,8 +140,9 @@ class Memory:
 
     def __init__(self, is_guarded: bool = False) -> None:
         """``is_guarded``: every buffer lies between host pages that cannot be touched."""
-        self.read_pages: np.ndarray[Any, np.dtype[np.int64]] = np.zeros(PAGES, np.int64)
-        self.write_pages: np.ndarray[Any, np.dtype[np.int64]] = np.zeros(PAGES, np.int64)
+        self._tables = (np.zeros(PAGES + DIRECT_WORDS, np.int64), np.zeros(PAGES + DIRECT_WORDS, np.int64))
+        self.read_pages: np.ndarray[Any, np.dtype[np.int64]] = self._tables[0][:PAGES]
+        self.write_pages: np.ndarray[Any, np.dtype[np.int64]] = self._tables[1][:PAGES]
         self.shadow = Shadow(self)
         self.layout_version = 0
         """Counts the changes of the page tables, for whoever keeps what they say."""
@@ -183,6 +188,18 @@ class Memory:
     def add_device(self, name: str, start: int, size: int, device: Device) -> Region:
         """Map a device at ``start`` (page-granular). Raises ValueError as :meth:`add_ram`."""
         return self._add(Region(name, start, size, "rw", device=device))
+
+    def set_direct(self, load: int, store: int, context: int) -> None:
+        """Let native functions answer single accesses of translated code that the page tables do not cover.
+
+        ``load`` and ``store``: host addresses of ``int64 f(int64 context, uint32 address, uint32 size, int64
+        budget)``, which give the host offset at which the access is then made (a load finds the register's
+        value there; what a store leaves there the function collects later), or 0 to leave it to the stepper
+        and the region's Device. ``budget``: instructions left in front of this one. 0 for no function.
+        """
+        for table, function in zip(self._tables, (load, store), strict=True):
+            table[PAGES] = function
+            table[PAGES + 1] = context
 
     def _add(self, region: Region) -> Region:
         _check_range(region.name, region.start, region.size)

@@ -7,6 +7,8 @@ a hook that stops the run) cuts the slice: both tiers then return at exactly thi
 
 from __future__ import annotations
 
+import ctypes
+
 from emu.cpu.state import CpuState
 
 
@@ -16,6 +18,8 @@ class Slice:
     def __init__(self, state: CpuState) -> None:
         self.state = state
         self.is_open = False
+        self.clock: ctypes.c_int64 | None = None
+        """For native devices: instructions so far and budget together, which stays the same in a slice."""
         self._kept = 0
 
     def open(self, limit: int) -> None:
@@ -25,6 +29,8 @@ class Slice:
         self._kept = state.budget - piece
         state.budget = piece
         self.is_open = True
+        if self.clock is not None:
+            self.clock.value = state.instructions + piece
 
     def cut(self) -> None:
         """End the slice before the next instruction; no effect outside of a slice."""
