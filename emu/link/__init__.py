@@ -1,1 +1,1 @@
-"""link"""
+"""Host side of the wire (docs/wire.md): frames, sessions, ports, requests."""

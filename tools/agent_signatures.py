@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Write firmware/agent/signatures.c: the signature of every kernel of firmware/kernels/table.c, in its order.
+
+    python tools/agent_signatures.py            # write
+    python tools/agent_signatures.py --check    # say whether the file is what the specs give (exit code 1: no)
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from emu.kernels.spec import REGISTRY  # noqa: E402
+from emu.link.signatures import signature  # noqa: E402
+from emu.verify.selection import known_kernels  # noqa: E402
+
+TABLE = ROOT / "firmware" / "kernels" / "table.c"
+OUT = ROOT / "firmware" / "agent" / "signatures.c"
+HEAD = """\
+/* Written by tools/agent_signatures.py from the specs in emu/kernels: signatures (docs/wire.md section 6) in the order
+ * of emu_kernel_table. */
+#include "state.h"
+
+const char *const agent_signatures[] = {
+"""
+
+
+def text() -> str:
+    """The file."""
+    known_kernels(None)
+    names = re.findall(r"KERNEL\((\w+)\),", TABLE.read_text())
+    lines = [f'    "{signature(REGISTRY[name])}", /* {name} */\n' for name in names]
+    return HEAD + "".join(lines) + "};\n"
+
+
+@click.command(help=__doc__, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--check", is_flag=True, help="Compare; write nothing.")
+def main(check: bool) -> None:
+    """See the help text (the module's docstring)."""
+    fresh = text()
+    if not check:
+        OUT.write_text(fresh)
+    elif not OUT.is_file() or OUT.read_text() != fresh:
+        click.echo(f"{OUT} is not what the specs give\nto mend: python tools/agent_signatures.py", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
