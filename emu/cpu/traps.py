@@ -33,6 +33,7 @@ class TrapKind(Enum):
     DEADLOCK = "deadlock"
     INTERRUPT = "interrupt"
     EXCEPTION = "exception"
+    ABORT = "abort"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from emu.cpu.hooks import GuestCall, Result
 from emu.cpu.traps import Trap, TrapKind
+from emu.rom.guest_calls import call_guest, stack_below
 
 if TYPE_CHECKING:
     from emu.cpu.engine import Engine
@@ -51,6 +54,10 @@ class RomCall:
         """Store bytes as the guest would. Raises Trap when it cannot."""
         self.rom.write(self, address, data)
 
+    def check(self, address: int, size: int, kind: str) -> None:
+        """Whether the guest may "load" or "store" there. Raises Trap."""
+        self.rom.check(self, address, size, kind)
+
     def fill(self, address: int, byte: int, size: int) -> None:
         """``size`` equal bytes; the place is checked before they are made. Raises Trap."""
         self.rom.check(self, address, size, "store")
@@ -59,6 +66,26 @@ class RomCall:
     def string(self, address: int, limit: int = 1 << 16) -> bytes:
         """Bytes up to a 0. Raises Trap."""
         return self.rom.string(self, address, limit)
+
+    def scratch(self, size: int) -> int:
+        """``size`` bytes of the stack below the caller's frame, until the function returns. Raises Trap."""
+        self.rom.kept += -(-size // 16) * 16
+        address = stack_below(self.engine, self.rom.kept)
+        self.rom.check(self, address, size, "store")
+        return address
+
+    def call_guest(self, function: int, *words: int) -> int:
+        """Call a function of the guest with up to six words; its int32 result. Raises Trap."""
+        return call_guest(self.engine, function, words, self.rom.kept)
+
+    @staticmethod
+    def pair(low: int, high: int) -> np.uint64:
+        """A result of two words: a struct of two, or the halves of 64 bits."""
+        return np.uint64((high & MASK32) << 32 | (low & MASK32))
+
+    def divided_by_zero(self) -> Trap:
+        """The trap that the processor's own division would end in."""
+        return self.trap(TrapKind.DIVIDE_BY_ZERO, f"integer division by zero in {self.name}")
 
     def trap(self, kind: TrapKind, message: str, address: int | None = None) -> Trap:
         """A trap at the call, told by its caller; to be raised."""

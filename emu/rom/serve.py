@@ -14,6 +14,8 @@ from emu.rom.functions import Entry, RomCall, RomFunction, registry
 from emu.rom.symbols import describe_rom, rom_addresses, rom_symbol_at
 
 T = TypeVar("T")
+LOG_LINES = 1000
+LINE_LIMIT = 4096
 
 
 class Rom:
@@ -27,6 +29,11 @@ class Rom:
         self.engine = engine
         self.board = board
         self.log: list[str] = []
+        self.seed = 0
+        """Of whatever a function may not rely on: contents and places of fresh memory."""
+        self._line = ""
+        self.kept = 0
+        """Bytes of the stack below the caller's frame that the function that runs has taken."""
         self.served: dict[str, int] = {}
         """Names that are served, each with (one of) its addresses."""
         self.own: frozenset[str] = frozenset()
@@ -41,9 +48,20 @@ class Rom:
         found: T = self._shelf[name]
         return found
 
+    def print(self, text: str) -> None:
+        """The guest prints: whole lines go to ``log``, of which the first LOG_LINES are kept."""
+        *lines, self._line = (self._line + text).split("\n")
+        self.log += lines[: LOG_LINES - len(self.log)]
+        self._line = self._line[:LINE_LIMIT]
+
+    def printed(self) -> list[str]:
+        """All lines of the log, an unfinished one too."""
+        return [*self.log, *([self._line] if self._line else [])]
+
     def reset(self) -> None:
         """As before the first call: nothing logged, nothing allocated."""
         self.log.clear()
+        self._line = ""
         self._shelf.clear()
 
     def remove(self) -> None:
@@ -91,7 +109,11 @@ class Rom:
         """Let ``function`` take the place of what is at ``address``. Raises HookError."""
 
         def run(guest: GuestCall) -> Result:
-            return function(RomCall(name, guest, self))
+            outer, self.kept = self.kept, 0
+            try:
+                return function(RomCall(name, guest, self))
+            finally:
+                self.kept = outer
 
         self._hooks.append(self.engine.serve(address, run))
         self.served.setdefault(name, address)
