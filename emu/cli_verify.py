@@ -37,6 +37,11 @@ _FILE = click.Path(path_type=Path)
     default=None,
     help="Trap on any access outside the buffers; default: on for one small example in eight.",
 )
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Also run some short examples with every diagnostic of the engine and tell what it noticed.",
+)
 @click.option("--budget", type=click.IntRange(1), default=50_000_000, help="Guest instructions per call.")
 @click.option(
     "--jobs", type=click.IntRange(1, 64), default=None, help="Worker processes; default: processors."

@@ -44,6 +44,7 @@ class VerifyRequest:
     tier: str = "translator"
     fused: str = "fused"
     bounds: bool | None = None
+    check: bool = False
     budget: int = 50_000_000
     jobs: int | None = None
     json_file: Path | None = None
@@ -56,6 +57,7 @@ class VerifyRequest:
         extra = f" --tier {self.tier}" if self.tier != "translator" else ""
         extra += f" --fused {self.fused}" if self.fused != "fused" else ""
         extra += {None: "", True: " --bounds", False: " --no-bounds"}[self.bounds]
+        extra += " --check" if self.check else ""
         extra += f" --budget {self.budget}" if self.budget != VerifyRequest.budget else ""
         return selection_text(self.elf, self.spec, self.target, extra)
 
@@ -67,6 +69,7 @@ class VerifyRequest:
             tier=self.tier,
             fused=self.fused,
             bounds=self.bounds,
+            check=self.check,
             budget=self.budget,
             seed=self.seed,
             examples=self.examples,
@@ -104,6 +107,12 @@ def _check_combination(request: VerifyRequest) -> None:
         raise UsageProblem("--slice belongs to --exhaustive")
     if request.target == "mirror" and request.elf is not None:
         raise UsageProblem("--elf has no meaning with --target mirror")
+    if request.check and (request.target == "mirror" or request.exhaustive):
+        raise UsageProblem(f"--check looks at examples of an image: not with {_not_with_check(request)}")
+
+
+def _not_with_check(request: VerifyRequest) -> str:
+    return "--exhaustive" if request.exhaustive else "--target mirror"
 
 
 def _check_places(request: VerifyRequest) -> None:

@@ -81,7 +81,9 @@ class ImageTarget:
 
     name = "image"
 
-    def __init__(self, elf: Path | Image, options: Options) -> None:
+    def __init__(self, elf: Path | Image, options: Options, *, checks: bool = False) -> None:
+        """``checks``: every diagnostic of the engine is on."""
+        self._checks = checks
         self.image = elf if isinstance(elf, Image) else load_image(elf)
         self._options = options
         self._machines: dict[bool, _Machine] = {}
@@ -92,7 +94,10 @@ class ImageTarget:
         """The machine with or without the permission map, made when first asked for."""
         if bounds not in self._machines:
             options = EngineOptions(
-                tier=cast(Any, self._options.tier), fused=cast(Any, self._options.fused), bounds=bounds
+                tier=cast(Any, self._options.tier),
+                fused=cast(Any, self._options.fused),
+                bounds=bounds,
+                check=self._checks,
             )
             self._machines[bounds] = _Machine.of(self.image, options)
         return self._machines[bounds]

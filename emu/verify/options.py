@@ -26,5 +26,7 @@ class Options:
     jobs: int = 2
     out: Path | None = None
     bounds: bool | None = None
+    check: bool = False
+    """Some examples are run again with every diagnostic (emu.verify.noticed)."""
     shrink_seconds: float = 10.0
     shrink_calls: int = 6000

@@ -16,6 +16,7 @@ from emu.verify.campaign import Campaign
 from emu.verify.compare import Difference, Mismatch, decimal, hexadecimal
 from emu.verify.describe import drawn_command, failure_lines, headline, is_drawn, replay_command
 from emu.verify.errors import ToolError
+from emu.verify.noticed import Notice
 from emu.verify.results import Failure, KernelResult
 from emu.verify.verdict import Verdict, exit_code
 
@@ -101,7 +102,22 @@ def _kernel(result: KernelResult, selection: str) -> dict[str, Any]:
         "instructions": result.instructions,
         "seconds": round(result.seconds, 3),
         "error": result.error or None,
+        "checked_examples": result.noticed.examples,
+        "stack_bytes": result.noticed.stack or None,
+        "findings": [_finding(notice) for notice in result.noticed.ordered()],
         "failure": _failure(result, result.failure, selection) if result.failure else None,
+    }
+
+
+def _finding(notice: Notice) -> dict[str, Any]:
+    where = notice.where
+    return {
+        "kind": notice.what,
+        "address": f"{where.address:#010x}",
+        "symbol": f"{where.symbol}+{where.offset:#x}" if where.symbol else None,
+        "source": f"{where.file}:{where.line}" if where.file else None,
+        "count": notice.count,
+        "first": notice.first or None,
     }
 
 

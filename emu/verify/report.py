@@ -22,6 +22,10 @@ _STYLE = {
 }
 
 
+_FINDINGS = 12
+"""Lines of a panel of findings."""
+
+
 def short(number: float) -> str:
     """Three digits and a unit: 12.3 M."""
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
@@ -72,6 +76,22 @@ def failure_panel(result: KernelResult, selection: str) -> RenderableType | None
     return Panel(Group(*parts), title=Text(title, style=_STYLE[result.verdict]), title_align="left")
 
 
+def findings_panel(result: KernelResult) -> RenderableType:
+    """What ``--check`` noticed in one kernel."""
+    noticed = result.noticed
+    if not noticed.examples:
+        return Text(f"{result.kernel.symbol}: no example was short enough for --check")
+    lines = [str(notice) for notice in noticed.ordered()]
+    shown = [*lines[:_FINDINGS]] if len(lines) > _FINDINGS + 1 else lines
+    if len(shown) < len(lines):
+        shown.append(f"and {len(lines) - len(shown)} more (--json FILE has all)")
+    told = "\n".join(shown) or "nothing"
+    plural = "s" * (noticed.examples != 1)
+    title = f"noticed in {noticed.examples} example{plural} of {result.kernel.symbol}"
+    title += f", {noticed.stack:,} bytes of stack" if noticed.stack else ""
+    return Panel(Text(told), title=Text(title), title_align="left", border_style="dim")
+
+
 def summary(campaign: Campaign, unit: str = "examples") -> str:
     """The last line."""
     results = campaign.results.values()
@@ -92,6 +112,8 @@ def print_campaign(console: Console, campaign: Campaign, selection: str, unit: s
         panel = failure_panel(result, selection)
         if panel is not None:
             console.print(panel)
+    for result in campaign.results.values() if campaign.options.check else ():
+        console.print(findings_panel(result))
     for note in campaign.notes:
         console.print(Text(note))
     console.print(Text(summary(campaign, unit)))

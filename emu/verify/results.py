@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from emu.kernels.spec import Kernel
 from emu.verify.case import Case
 from emu.verify.check import Outcome
+from emu.verify.noticed import Noticed
 from emu.verify.verdict import Verdict
 
 
@@ -44,6 +45,7 @@ class Piece:
     error: str = ""
     instructions: int = 0
     seconds: float = 0.0
+    noticed: Noticed = field(default_factory=Noticed)
 
 
 @dataclass
@@ -59,6 +61,7 @@ class KernelResult:
     instructions: int = 0
     seconds: float = 0.0
     pieces: int = 0
+    noticed: Noticed = field(default_factory=Noticed)
 
     @property
     def verdict(self) -> Verdict:
@@ -77,5 +80,6 @@ class KernelResult:
         self.instructions += piece.instructions
         self.seconds += piece.seconds
         self.error = self.error or piece.error
+        self.noticed.merge(piece.noticed)
         if piece.failure is not None and (self.failure is None or piece.failure.number < self.failure.number):
             self.failure = piece.failure

@@ -9,6 +9,7 @@ from emu.kernels.spec import Kernel
 from emu.verify.case import Case
 from emu.verify.check import Outcome, check
 from emu.verify.errors import ToolError, UsageProblem
+from emu.verify.noticed import Inspector
 from emu.verify.options import Options
 from emu.verify.reduce import weight
 from emu.verify.results import Failure, Piece
@@ -23,11 +24,20 @@ Explain = Callable[[Kernel, Case], list[str]]
 
 
 class Runner:
-    """Holds the two targets of a worker. ``explain`` adds lines to a failure: known causes that it tried."""
+    """Holds the two targets of a worker. ``explain`` adds lines to a failure: known causes that it tried.
+
+    ``inspector``: looks at some examples a second time (``--check``).
+    """
 
     def __init__(
-        self, reference: Target, target: Target, options: Options, explain: Explain | None = None
+        self,
+        reference: Target,
+        target: Target,
+        options: Options,
+        explain: Explain | None = None,
+        inspector: Inspector | None = None,
     ) -> None:
+        self._inspector = inspector
         self.reference = reference
         self.target = target
         self.options = options
@@ -73,6 +83,8 @@ class Runner:
             outcome = self.check(kernel, case)
             piece.examples += 1
             piece.instructions += outcome.instructions or 0
+            if self._inspector is not None:
+                self._inspector.look(kernel, case, outcome, piece.noticed)
             if outcome.bad:
                 piece.bad += 1
                 if piece.failure is None:

@@ -14,7 +14,9 @@ def make_runner(options: Options) -> Runner:
         return Runner(reference, MirrorTarget(), options)
     from emu.verify.causes import Causes
     from emu.verify.image_target import ImageTarget
+    from emu.verify.noticed import Inspector
 
     assert options.elf is not None
     target = ImageTarget(options.elf, options)
-    return Runner(reference, target, options, Causes(options, reference, target.image).explain)
+    inspector = Inspector(target.image, options) if options.check else None
+    return Runner(reference, target, options, Causes(options, reference, target.image).explain, inspector)
