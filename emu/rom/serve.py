@@ -123,13 +123,15 @@ def serve(
     engine: Engine,
     *,
     board: Any = None,
+    system: bool = True,
     own: Collection[str] = (),
     extra: Mapping[str, RomFunction] | None = None,
 ) -> Rom:
     """Serve the ROM and the system of ``engine``; returns what the functions share.
 
     Functions at ROM addresses are served where the image brings no code of its own there; those that need an
-    operating system (``by_symbol``) also in place of the image's, unless ``own`` names them. ``extra``: more
+    operating system (``by_symbol``) also in place of the image's, unless ``own`` names them or ``system`` is
+    false: then the image is booted and brings its own. ``extra``: more
     functions by symbol of the image, or other ones for known names. Any other function of the ROM that is
     called traps with its name. ``board``: given to functions that need one; without it they trap.
     """
@@ -140,7 +142,7 @@ def serve(
     for name, entry in entries.items():
         if entry.needs_board and board is None:
             continue
-        for address in _places(engine, entry, rom.own):
+        for address in _places(engine, entry, rom.own, system):
             if address not in taken:
                 taken.add(address)
                 rom.serve_at(name, address, entry.function)
@@ -148,13 +150,13 @@ def serve(
     return rom
 
 
-def _places(engine: Engine, entry: Entry, own: frozenset[str]) -> list[int]:
+def _places(engine: Engine, entry: Entry, own: frozenset[str], system: bool) -> list[int]:
     places = [a for a in rom_addresses(entry.name) if not _is_mapped(engine, a)]
     symbols = engine.image.symbols
     if entry.name in symbols and entry.name not in own:
         for symbol in (s for s in symbols if s.name == entry.name and s.kind != "object"):
             is_rom = describe(symbol.address) == "ROM" and not _is_mapped(engine, symbol.address)
-            if entry.by_symbol or is_rom:
+            if is_rom or (entry.by_symbol and system):
                 places.append(symbol.address)
     return places
 
