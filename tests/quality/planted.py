@@ -1,7 +1,7 @@
 """Twelve faults that firmware of this kind really has, planted in the sources of the models.
 
-Each is a change of a source text, the model in which it must show, the one stage that is the first wrong one, and
-the kernel (or the function between kernels) that the fault is in:
+Each is a change of a source text, the model in which it must show, the one stage that is the first wrong one,
+and the kernel (or the function between kernels) that the fault is in:
 
     elf = planted_image(fault, toolchain)  # built for the ESP32-S3, kept in the cache folder
 """
@@ -33,9 +33,10 @@ class Change:
 class Planted:
     """A fault and the right answer to it.
 
-    ``kernel``: the symbol of the innermost verified kernel that computes wrong numbers; where ``between`` is true
-    every kernel is right, and it is the function between the kernels that is wrong. ``callers``: kernels that are
-    wrong because they call it. ``element``: index of the first wrong element, where it is known beforehand.
+    ``kernel``: the symbol of the innermost verified kernel that computes wrong numbers; where ``between`` is
+    true every kernel is right, and it is the function between the kernels that is wrong. ``callers``: kernels
+    that are wrong with it. ``element``: index of the first wrong element, where
+    it is known beforehand.
     """
 
     name: str
@@ -89,8 +90,8 @@ PLANTED: tuple[Planted, ...] = (
         (
             Change(
                 "kernels/linear_q8.c",
-                "return linear_q8_with(linear_row_q8, x, x_stride, sx, rows, w, w_stride, sw, b,",
-                "return linear_q8_with(linear_row_q8, x, x_stride, sx + (rows > 1), rows, w, w_stride, sw, b,",
+                "(linear_row_q8, x, x_stride, sx, rows, w, w_stride, sw, b,",
+                "(linear_row_q8, x, x_stride, sx + (rows > 1), rows, w, w_stride, sw, b,",
             ),
         ),
         callers=("linear_w8a8", "mlp_grouped"),
@@ -125,7 +126,8 @@ PLANTED: tuple[Planted, ...] = (
             ),
             Change(
                 "kernels/softmax_s8.c",
-                "        if (quantize_row_s8(column, rows, q, q_stride, scale + c, 1, rows, &ignored) != EMU_OK) {\n"
+                "        if (quantize_row_s8(column, rows, q, q_stride, scale + c, 1, rows, &ignored) "
+                "!= EMU_OK) {\n"
                 "            *bad = c;\n"
                 "            return EMU_NOT_FINITE;\n"
                 "        }\n",
@@ -246,13 +248,23 @@ def by_name(name: str) -> Planted:
     return {fault.name: fault for fault in PLANTED}[name]
 
 
+ROOMY: tuple[Change, ...] = tuple(
+    Change(IMAGE.script, f"    .{section} : ALIGN(16)\n", f"    .{section} : ALIGN(16) SUBALIGN(256)\n")
+    for section in ("text", "rodata")
+)
+"""Room behind each object file: what a fault does not touch keeps its address and its native code."""
+
+
 def plant(fault: Planted, folder: Path) -> Path:
-    """A copy of firmware/ in ``folder`` with the fault. Fails where the sources are no longer as the fault says."""
+    """A copy of firmware/ in ``folder`` with the fault.
+
+    Fails where the sources are no longer as the fault says.
+    """
     original, copy = firmware_folder(), folder / "firmware"
     for path in source_files(original, IMAGE):
         (copy / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(original / path, copy / path)
-    for change in fault.changes:
+    for change in (*ROOMY, *fault.changes):
         text = (copy / change.file).read_text()
         assert text.count(change.old) == 1, f"{change.file} has changed, {fault.name!r} cannot be planted"
         (copy / change.file).write_text(text.replace(change.old, change.new))

@@ -1,7 +1,7 @@
 """The twelve faults of planted.py on the image target: the first wrong stage is the one right stage.
 
-Every fault is built for the ESP32-S3, its instructions are executed, and stages are compared with the mirror's
-as `emu verify --models` does it.
+Every fault is built for the ESP32-S3, its instructions are executed, and stages are compared with those of
+the mirror as `emu verify --models` does it.
 """
 
 from __future__ import annotations
