@@ -55,6 +55,11 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+_checked = click.option(
+    "--check", is_flag=True, help="Tell what the chip does silently; everything runs on the stepper."
+)
+
+
 @click.command()
 @click.argument("elf", type=_FILE)
 @click.argument("what", nargs=-1, metavar="[SYMBOL|ADDR[..ADDR]]...")
@@ -92,6 +97,7 @@ def disasm(elf: Path, what: tuple[str, ...], source: bool, root: Path | None, as
 @click.option("--count", type=click.IntRange(0), help="Instructions to show at most.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.option("-o", "--out", type=_FILE, help="Write the trace to a file; the outcome goes to the terminal.")
+@_checked
 @engine_options
 @guarded
 def trace(elf: Path, symbol: str, args: tuple[str, ...], **options: Any) -> int:
@@ -147,6 +153,7 @@ def _options(options: dict[str, Any], tier: str = "stepper", exceptions: str = "
         tier=cast(Any, tier),
         fused=options["fused"],
         bounds=options["bounds"],
+        check=options.get("check", False),
         exceptions=cast(Any, exceptions),
     )
 
@@ -208,6 +215,7 @@ def _output(path: Path | None) -> Iterator[TextIO]:
 )
 @click.option("--tier", type=click.Choice(["translator", "stepper"]), default="translator", show_default=True)
 @click.option("--once", is_flag=True, help="End when the first debugger leaves.")
+@_checked
 @engine_options
 @guarded
 def run(

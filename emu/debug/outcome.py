@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from emu.cpu.calls import CallResult
-from emu.cpu.diagnostics import Diagnostics
+from emu.cpu.diagnostics import TEXTS, Counts, Diagnostics
 from emu.cpu.engine import Engine
 from emu.cpu.traps import Trap
 from emu.debug.calls import Place, Started
@@ -64,20 +64,23 @@ def buffer_text(engine: Engine, place: Place) -> str:
 
 
 def notice_lines(found: Diagnostics, engine: Engine) -> Iterator[str]:
-    """What the engine noticed, one line for each kind."""
-    kinds = {
-        "vector accesses with dropped address bits": found.misaligned,
-        "saturations": found.saturated,
-        "fused multiply-adds": found.fused,
-        "two results in one register": found.same_register,
-        **{f"contested fact {name}": counts for name, counts in found.contested.items()},
-    }
-    for what, counts in kinds.items():
+    """What the engine noticed: a line for each kind, with the first place and its values."""
+    for check, counts in found.counts():
         if counts:
-            first = engine.locate(min(counts))
-            yield f"  noticed: {what}: {sum(counts.values()):,} in {len(counts)} places, first at {first}"
+            pc = min(counts)
+            values = found.first.get((check, pc), "")
+            yield _notice(TEXTS[check], counts, engine) + (f": {values}" if values else "")
+    for name, counts in found.contested.items():
+        yield _notice(f"contested fact {name} (docs/contested.md)", counts, engine)
     if found.lowest_stack is not None:
         yield f"  stack used: {engine.stack.end - found.lowest_stack:,} bytes"
+
+
+def _notice(what: str, counts: Counts, engine: Engine) -> str:
+    """``what`` at the first of its places, and how often in all."""
+    places = "1 place" if len(counts) == 1 else f"{len(counts):,} places"
+    times = "once" if sum(counts.values()) == 1 else f"{sum(counts.values()):,} times"
+    return f"  noticed: {what}, {times} in {places}, first at {engine.locate(min(counts))}"
 
 
 def json_object(
@@ -95,6 +98,20 @@ def json_object(
             }
             for p in started.places
         },
+    }
+    found["noticed"] = [
+        {
+            "kind": f.kind,
+            "address": f"{f.pc:#010x}",
+            "where": str(f.where),
+            "count": f.count,
+            "first": f.first,
+        }
+        for f in engine.diagnostics.findings(engine.locate)
+    ]
+    found["contested"] = {
+        name: {f"{pc:#010x}": times for pc, times in counts.items()}
+        for name, counts in engine.diagnostics.contested.items()
     }
     if trap is not None:
         found["trap"] = {"kind": trap.kind.value, "message": str(trap), "pc": hex(trap.pc)}
