@@ -24,6 +24,7 @@ _COMMANDS = {
     "generate": ("emu.cli_models", "generate"),
     "compare": ("emu.cli_models", "compare"),
     "model": ("emu.cli_models", "model"),
+    "golden": ("emu.cli_golden", "golden"),
     "doctor": ("emu.cli_tools", "doctor"),
     "toolchain": ("emu.cli_tools", "toolchain"),
     "bench": ("emu.cli_bench", "bench"),

@@ -72,6 +72,9 @@ def _classify(error: Exception) -> int:
     from emu.toolchain.errors import ToolchainError
     from emu.verify.errors import ToolError, UsageProblem
 
+    variant = sys.modules.get("emu.numerics.gemm.variant")  # EMU_GEMM is read while the mirrors are imported
+    if variant is not None and isinstance(error, variant.VariantError):
+        return _say(str(error), EXIT_USAGE)
     if isinstance(error, UsageProblem | ImageError | ModelError):
         return _say(str(error), EXIT_USAGE)
     if isinstance(error, ToolError | ToolchainError | RunError):

@@ -1,0 +1,103 @@
+"""``emu golden``: record, check, accept, prune, list. Options, and little else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+from emu.cli_errors import guarded
+
+_PATH = click.Path(path_type=Path)
+_FOLDER = click.option("--folder", type=_PATH, help="Where the goldens are; default: golden/models.")
+_ELF = click.option("--elf", type=_PATH, help="Firmware image; default: the bundled reference image.")
+_NAMES = click.argument("names", nargs=-1)
+
+
+def _folder(folder: Path | None) -> Path:
+    from emu.goldens.places import default_folder
+
+    return folder or default_folder()
+
+
+@click.group()
+def golden() -> None:
+    """Recorded stages of model runs: record, compare, review a change, tidy."""
+
+
+@golden.command()
+@_NAMES
+@click.option("--kind", type=click.Choice(["t2i", "ternary", "tinylm"]), help="Of a golden of your own.")
+@click.option("--model", "weights", metavar="FILE|random:SEED", help="Weights; default: random:1.")
+@click.option("--text", help="Prompt, text to classify, or text to continue.")
+@click.option("--seed", type=click.IntRange(0, (1 << 32) - 1), help="Of the noise or of the sampler.")
+@click.option("--steps", type=click.IntRange(0, 256), help="Sampler steps, or tokens after the text.")
+@click.option("--cfg", type=float, help="Guidance factor.")
+@click.option("--tensors", multiple=True, metavar="PATTERN", help="Stages whose tensors are kept.")
+@_ELF
+@_FOLDER
+@guarded
+def record(names: tuple[str, ...], folder: Path | None, elf: Path | None, **own: Any) -> int:
+    """Record goldens: bundled ones by name (default: all), recorded ones again, or your own by --kind."""
+    from emu.goldens.command import run_record
+
+    return run_record(names, _folder(folder), elf, own)
+
+
+@golden.command()
+@_NAMES
+@click.option(
+    "--target", type=click.Choice(["mirror", "image", "both"]), default="both", show_default=True,
+    help="What is compared with the goldens.",
+)  # fmt: skip
+@click.option("--gemm", metavar="VARIANT", help="Matrix product of the mirror: vnni, avx2, plain, ...")
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@_ELF
+@_FOLDER
+@guarded
+def check(names: tuple[str, ...], gemm: str | None, folder: Path | None, **options: Any) -> int:
+    """Compute goldens again and compare every stage. Stale goldens are refused, not compared."""
+    if gemm:
+        os.environ["EMU_GEMM"] = gemm  # read when the mirrors are imported
+    from emu.goldens.command import run_check
+
+    return run_check(names, _folder(folder), **options)
+
+
+@golden.command()
+@_NAMES
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_ELF
+@_FOLDER
+@guarded
+def accept(names: tuple[str, ...], yes: bool, elf: Path | None, folder: Path | None) -> int:
+    """Show what changes, stage by stage, and make it the golden. Refused where mirror and image disagree."""
+    from emu.goldens.command import run_accept
+
+    return run_accept(names, _folder(folder), elf, yes)
+
+
+@golden.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@_FOLDER
+@guarded
+def prune(folder: Path | None, dry_run: bool) -> int:
+    """Remove files that no manifest speaks of, and tensors in the cache that no golden here needs."""
+    from emu.goldens.command import run_prune
+
+    return run_prune(_folder(folder), dry_run)
+
+
+@golden.command()
+@click.argument("name")
+@click.option("--stages", multiple=True, metavar="PATTERN", default=("*",), help="Stages; default: all.")
+@click.option("-o", "--output", type=_PATH, required=True, help="A .safetensors or .npz file.")
+@_FOLDER
+@guarded
+def tensors(name: str, stages: tuple[str, ...], output: Path, folder: Path | None) -> int:
+    """All tensors of a golden: from the cache, or computed again and checked against its digests."""
+    from emu.goldens.command import run_tensors
+
+    return run_tensors(name, stages, output, _folder(folder))
