@@ -31,7 +31,16 @@ ABOUT = """Guest instructions a second of the programs in `firmware/bench/` (mil
 and the native compiler run the same number of rounds of the same program; the time of one round, start
 and calls included, is taken off. All three execute the same source, translator and QEMU the same object
 files; native code is rated by the guest's instruction count, so its figure is the speed that an engine
-would need to be as fast. The stepper runs a smaller size. Checksums of all of them are compared."""
+would need to be as fast. The stepper runs a smaller size. Checksums of all of them are compared.
+
+Measured is the steady state: units get full effort at their first call, and a measurement of the translator
+in which a unit was still made (a loop may be left and entered at a new place) is made again. What translating
+costs is in the table of its own. *Classic* programs are CRC, sort, matrix, FFT in float, string search and
+recursion; the other ones are of kinds that public benchmark sets have: random numbers, products of bytes,
+softmax, an interpreter, SHA-256, bodies that attract each other, a sieve, Huffman coding, queens on a board,
+formatting and reading of text. All were written for this project and chosen before they were measured."""
+STEADY_TRIES = 20
+"""Runs to wait for the steady state at most."""
 
 Call = Callable[[Program, int, int], int]
 """(program, size, rounds) -> checksum"""
@@ -53,8 +62,8 @@ class Bench:
         self.settings = settings
         image = load_image(find_image(CHIP))
         self.engine = Engine(image, EngineOptions(cache_dir=folder))
-        # What is measured is the code of a long run, not the way to it: full effort at the first call.
-        cast(Translator, self.engine.tier).patience = 0
+        self._tier = cast(Translator, self.engine.tier)
+        self._tier.patience = 0  # full effort at the first call
         self.stepper = Engine(image, EngineOptions(tier="stepper"))
         self.qemu = _qemu(stack)
         self.native = _native()
@@ -95,15 +104,29 @@ class Bench:
 
         for rounds in (1, 2):
             run(rounds)  # translate, load, warm up
+        self._wait_until_steady(lambda: run(2))
         many = max(2, enough_repeats(lambda n: call(program, program.size, n), self.settings.seconds))
         run(many)
         work = self.count(program, program.size, many)[0] - self.count(program, program.size, 1)[0]
 
         def measure() -> float:
-            one = seconds_of(lambda: call(program, program.size, 1))
-            return work / max(seconds_of(lambda: call(program, program.size, many)) - one, 1e-9)
+            for _ in range(STEADY_TRIES):
+                made = self._tier.objects_made
+                one = seconds_of(lambda: call(program, program.size, 1))
+                rate = work / max(seconds_of(lambda: call(program, program.size, many)) - one, 1e-9)
+                if made == self._tier.objects_made:
+                    return rate
+            raise ToolError(f"{program.symbol}: units are made again and again")
 
         return measure
+
+    def _wait_until_steady(self, run: Callable[[], None]) -> None:
+        """Until a run makes no unit."""
+        for _ in range(STEADY_TRIES):
+            made = self._tier.objects_made
+            run()
+            if made == self._tier.objects_made:
+                return
 
     def _stepped(self, program: Program) -> float:
         arguments = [self.stepper.arena.start, program.small, SEED, 1]
@@ -153,9 +176,11 @@ def _ceiling(found: dict[Program, dict[str, Values]]) -> Iterator[str]:
     """What the ratios to QEMU would be for an engine as fast as native code."""
     if any("native" not in values for values in found.values()):
         return
-    scalar = [v["native"].over(v["qemu"]).median for p, v in found.items() if p.kind == "scalar"]
+    ratios = {p: v["native"].over(v["qemu"]).median for p, v in found.items()}
+    scalar = [ratio for p, ratio in ratios.items() if p.kind == "scalar"]
+    classic = number(geometric_mean([ratio for p, ratio in ratios.items() if p.is_classic]))
     mean, lowest = number(geometric_mean(scalar)), number(min(scalar))
-    yield f"native / qemu, scalar programs: geometric mean {mean}, lowest {lowest}"
+    yield f"native / qemu, scalar programs: geometric mean {mean}, lowest {lowest}; classic ones: {classic}"
 
 
 def _measured(bench: Bench, settings: Settings, program: Program) -> dict[str, Values]:
@@ -192,8 +217,9 @@ def _bounds(found: dict[Program, dict[str, Values]]) -> Iterator[Bound]:
     scalar = [ratio for p, ratio in ratios.items() if p.kind == "scalar"]
     worst = min((ratio, p.name) for p, ratio in ratios.items() if p.kind == "scalar")
     recursion = geometric_mean([ratio for p, ratio in ratios.items() if p.kind == "recursion"])
-    yield Bound(
-        "scalar programs, translator / qemu, geometric mean", geometric_mean(scalar), "at least", SCALAR_BOUND
-    )
+    classic = [ratio for p, ratio in ratios.items() if p.is_classic]
+    for name, group in (("scalar", scalar), ("classic", classic), ("all", list(ratios.values()))):
+        what = f"{name} programs ({len(group)}), translator / qemu, geometric mean"
+        yield Bound(what, geometric_mean(group), "at least", SCALAR_BOUND)
     yield Bound(f"worst scalar program ({worst[1]}), translator / qemu", worst[0], "at least", MEMBER_BOUND)
     yield Bound("recursion, translator / qemu, geometric mean", recursion, "at least", RECURSION_BOUND)

@@ -54,7 +54,7 @@ class Machine(ABC):
     watch: bool = True
     """Python-time constant: evaluate all readings of a contested fact to see whether they differ here."""
     blocks: ClassVar[Mapping[str, Callable[..., Any]]] = MappingProxyType({})
-    """Equal replacements of named steps of the semantics (emu.isa.semantics.pie_blocks), by name."""
+    """Equal replacements of named steps of the semantics (emu.isa.semantics.registry), by name."""
 
     @abstractmethod
     def const(self, width: int, value: int) -> Bits:

@@ -33,6 +33,7 @@ class Plan:
         "is_rare",
         "is_return",
         "length",
+        "literal",
         "may_allow",
         "next_pc",
         "next_value",
@@ -47,6 +48,8 @@ class Plan:
         self.length = insn.length
         self.effect: Effect | None = effects().get(insn.mnemonic)
         self.next_pc = insn.next_pc
+        self.literal: int | None = None
+        """What the instruction loads, where translated code may rely on it."""
         self.pc_value = scalar(32, insn.pc)
         self.next_value = scalar(32, insn.next_pc)
         self.coprocessor = coprocessor_of(insn.row, float_pair)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from emu.cpu.translator.emitter import SELDOM, Emitter, constant, type_name
+from emu.cpu.translator.emitter import Emitter, constant, type_name
 from emu.cpu.value_int import IntBits
 from emu.cpu.values import Bits, Operand
 
@@ -116,9 +116,24 @@ class IrBits(Bits):
         return name
 
     def _bits_of_float(self) -> str:
-        name = self.em.value(f"bitcast {_FLOATS[self.lane]} {self._float} to i{self.lane}")
+        kind, em = _FLOATS[self.lane], self.em
+        name = em.value(f"bitcast {kind} {self._float} to i{self.lane}")
+        if not self._is_exact:
+            is_nan = em.value(f"fcmp uno {kind} {self._float}, 0.0")
+            nan = _QUIET_NAN[self.lane]
+            name = em.value(f"select i1 {is_nan}, i{self.lane} {nan}, i{self.lane} {name}")
         self._seen[self.lane] = name
         return name
+
+    @property
+    def raw_float(self) -> str:
+        """LLVM name of the float that an operation gave, NaN where the value is NaN; "" for other values."""
+        return "" if self._is_exact or self._float is None else self._float
+
+    @property
+    def float_if_known(self) -> str:
+        """LLVM name of the float that arithmetic uses for the value; "" where none has been made."""
+        return self._float or ""
 
     def float_name(self) -> str:
         """LLVM name of a float with exactly these bits."""
@@ -502,16 +517,12 @@ class IrBits(Bits):
         return self._float
 
     def _canonical(self, text: str, lane: int) -> IrBits:
-        """A float result; every NaN becomes the one that Bits defines.
+        """A float result; every NaN becomes the one that Bits defines, where the bits are asked for.
 
         Arithmetic on the result may use the raw float: a NaN stays a NaN whatever its payload.
         """
-        kind, em = _FLOATS[lane], self.em
-        raw = em.value(text)
-        is_nan = em.value(f"fcmp uno {kind} {raw}, 0.0")
-        bits = em.value(f"bitcast {kind} {raw} to i{lane}")
-        result = self._new(f"select i1 {is_nan}, i{lane} {_QUIET_NAN[lane]}, i{lane} {bits}", lane, 1)
-        result._float = raw
+        result = IrBits(self.em, lane, 1, {})
+        result._float = self.em.value(text)
         return result
 
     def _float_binary(self, opcode: str, other: Bits, mode: Operand) -> IrBits:
@@ -543,26 +554,6 @@ class IrBits(Bits):
         function = f"llvm.fma.f{self.lane}"
         self.em.declarations.add(f"declare {kind} @{function}({kind}, {kind}, {kind})")
         return self._canonical(f"call {kind} @{function}({arguments})", self.lane)
-
-    def or_first_nan(self, *operands: Bits) -> IrBits:
-        """See :meth:`Bits.or_first_nan`. Hardly ever needed, so it is done apart."""
-        raw, parts = self._float, [cast(IrBits, operand) for operand in operands]
-        if raw is None or self._is_exact or self.lane != 32 or self.em.prefers_selects:
-            return cast(IrBits, super().or_first_nan(*operands))
-        for part in parts:  # names must not first appear in the block that is left out
-            _ = part.name, part._as_float()
-        _ = self.name
-        em = self.em
-        is_nan = em.value(f"fcmp uno float {raw}, 0.0")
-        before, apart, join = em.current.label, em.new_block("nan"), em.new_block("ok")
-        em.fork(is_nan, apart, join, SELDOM)
-        em.enter(apart)
-        slow = cast(IrBits, super().or_first_nan(*operands))
-        slow_name = em.value(f"bitcast {slow.typed} to float")
-        last = em.current.label
-        em.jump(join)
-        em.enter(join)
-        return IrBits.of_float(em, em.value(f"phi float [ {raw}, %{before} ], [ {slow_name}, %{last} ]"))
 
     def _float_compare(self, relation: str, other: Bits) -> IrBits:
         self._check(other, 1)

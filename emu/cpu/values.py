@@ -224,15 +224,6 @@ class Bits(ABC):
     def funordered(self, other: Bits) -> Bits:
         """Either operand is NaN."""
 
-    def or_first_nan(self, *operands: Bits) -> Bits:
-        """``self``, the result of an operation on ``operands``; if one of those is NaN, the first such one,
-        made quiet (binary32). A machine may use that the result of arithmetic on a NaN is NaN.
-        """
-        result: Bits = self
-        for operand in reversed(operands):
-            result = operand.funordered(operand).select(operand | 0x00400000, result)
-        return result
-
     @abstractmethod
     def fround(self, how: str) -> Bits:
         """To an integral value: ``how`` is "even", "zero", "up" or "down"."""

@@ -22,6 +22,12 @@ bench_program bench_random;      /* size words;            1024 + 4 * size */
 bench_program bench_gemm;        /* size columns;          48 * size + 2048 */
 bench_program bench_softmax;     /* size floats;           8 * size */
 bench_program bench_interpreter; /* counts from size;      128 */
+bench_program bench_sha256;      /* size bytes;            416 + size */
+bench_program bench_nbody;       /* size bodies;           28 * size */
+bench_program bench_sieve;       /* numbers below size >= 16; size */
+bench_program bench_huffman;     /* size bytes;            1344 + 3 * size */
+bench_program bench_queens;      /* size <= 16 columns;    4 */
+bench_program bench_format;      /* size lines;            96 * size + 4 */
 
 static inline uint32_t bench_next(uint32_t *state)
 {

@@ -17,5 +17,11 @@ const struct emu_kernel emu_kernel_table[] __attribute__((section(".emu_kernels"
     PROGRAM(bench_gemm),
     PROGRAM(bench_softmax),
     PROGRAM(bench_interpreter),
+    PROGRAM(bench_sha256),
+    PROGRAM(bench_nbody),
+    PROGRAM(bench_sieve),
+    PROGRAM(bench_huffman),
+    PROGRAM(bench_queens),
+    PROGRAM(bench_format),
     {NULL, NULL},
 };

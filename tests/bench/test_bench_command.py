@@ -53,7 +53,7 @@ def test_engine(small, tmp_path):
     assert positive(translation)
     assert set(translation["rows"]) == {"quick, at first", "full, when a unit has run often"}
     assert set(speeds["rows"]) == {"random (16)", "fibonacci (5)"}
-    assert len(suite["bounds"]) == (4 if "qemu" in suite["missing"] else 7)
+    assert len(suite["bounds"]) == (4 if "qemu" in suite["missing"] else 9)
     assert "Million guest instructions a second" in output
 
 

@@ -98,6 +98,7 @@ class Campaign:
             reader = Reader(self.native.memory, self.choices.readings["float_pair_coprocessor"])
             hints = frozenset() if begin is None else frozenset({(begin, pc + row.length)})
             code = discover(reader, pc, hints, True, limit=1)
+            code.has_nans = number % 4 != 0
             self.data.allow(pc, 1 << 30)
             unit = UnitTranslator(code, _mode(), self.choices, f"unit{number}", self.effort)
             texts.append(unit.function_text())

@@ -67,15 +67,24 @@ class Relation:
 
 
 class Form(Bits):
-    """A value of some shape; ``linear`` is None when nothing is known of it, ``relation`` also for flags."""
+    """A value of some shape; ``linear`` is None when nothing is known of it, ``relation`` also for flags.
+
+    ``most``: no lane is larger, as an unsigned number.
+    """
 
     def __init__(
-        self, lane: int, count: int = 1, linear: Linear | None = None, relation: Relation | None = None
+        self,
+        lane: int,
+        count: int = 1,
+        linear: Linear | None = None,
+        relation: Relation | None = None,
+        most: int | None = None,
     ) -> None:
         self.lane = lane
         self.count = count
         self.linear = linear
         self.relation = relation
+        self.most = (1 << lane) - 1 if most is None else most
 
     def _like(self) -> Form:
         return Form(self.lane, self.count)
@@ -108,11 +117,13 @@ class Form(Bits):
 
     def __and__(self, other: Operand) -> Form:
         mask = other & _MASK if isinstance(other, int) else getattr(other, "number", None)
-        if self.linear is None or mask is None or self.lane != WORD or self.count != 1:
+        if mask is None or self.lane != WORD or self.count != 1:
             return self._like()
+        if self.linear is None:
+            return Form(WORD, 1, most=min(mask, self.most))
         align = (~mask & _MASK) + 1
         if align & (align - 1) or self.linear.align > 1:
-            return self._like()
+            return Form(WORD, 1, most=min(mask, self.most))
         return Form(WORD, 1, Linear(self.linear.terms, self.linear.constant, align))
 
     def _compare(self, kind: str, other: Operand) -> Form:
@@ -158,11 +169,11 @@ class Form(Bits):
 
     def zext(self, lane: int) -> Form:
         """See :meth:`Bits.zext`."""
-        return self.sext(lane)
+        return self if lane == self.lane else Form(lane, self.count, most=self.most)
 
     def trunc(self, lane: int) -> Form:
         """See :meth:`Bits.trunc`."""
-        return self.sext(lane)
+        return self if lane == self.lane else Form(lane, self.count, most=min(self.most, (1 << lane) - 1))
 
     def sum_lanes(self) -> Form:
         """See :meth:`Bits.sum_lanes`."""
@@ -201,7 +212,8 @@ class Form(Bits):
 
     def lshr(self, amount: Operand) -> Form:
         """See :meth:`Bits.lshr`."""
-        return self._like()
+        count = amount if isinstance(amount, int) else getattr(amount, "number", None)
+        return Form(self.lane, self.count, most=self.most >> (count or 0))
 
     def ashr(self, amount: Operand) -> Form:
         """See :meth:`Bits.ashr`."""

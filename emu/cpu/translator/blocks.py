@@ -9,7 +9,7 @@ from typing import Any
 from emu.cpu.translator.machine import IrMachine
 from emu.cpu.translator.sums import SIGNED, UNSIGNED
 from emu.cpu.value_ir import IrBits
-from emu.isa.semantics import pie_blocks
+from emu.isa.semantics import fp_nan, pie_blocks
 
 
 class PendingDot(IrBits):
@@ -41,6 +41,12 @@ def _mac_accx(m: IrMachine, total: IrBits, signed: bool) -> None:
         _original(pie_blocks.mac_accx)(m, total, signed)
 
 
+def _propagate(m: IrMachine, result: IrBits, *operands: IrBits) -> IrBits:
+    if m.numbers is None or not result.raw_float:
+        return _original(fp_nan.propagate)(m, result, *operands)  # type: ignore[no-any-return]
+    return m.numbers.number(result, operands)
+
+
 def _original(step: Callable[..., Any]) -> Callable[..., Any]:
     """The function under ``@block``."""
     return step.__wrapped__  # type: ignore[attr-defined,no-any-return]
@@ -51,5 +57,6 @@ BLOCKS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "dot_s8": _dot(SIGNED, _original(pie_blocks.dot_s8)),
         "dot_u8": _dot(UNSIGNED, _original(pie_blocks.dot_u8)),
         "mac_accx": _mac_accx,
+        "propagate": _propagate,
     }
 )

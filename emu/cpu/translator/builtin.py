@@ -24,13 +24,13 @@ NAMES = (*HELPERS, "run", "finish")
 def module(checks: Checks) -> str:
     """LLVM text of all helpers."""
     functions = [_spill(checks), _fill(checks), _run(), _finish()]
-    bodies = "\n".join([*(function.em.text() for function in functions), _SPAN, _DEVICE, _MISS])
+    bodies = "\n".join([*(function.em.text() for function in functions), _SPAN, _DEVICE, _MISS, _REACH])
     declarations = set().union(*(function.em.declarations for function in functions))
     return "\n".join([module_header(), bodies, *sorted(declarations), METADATA])
 
 
 _SPAN = f"""
-define i64 @span(ptr %table, i64 %first, i64 %last) nounwind {{
+define internal i64 @span(ptr %table, i64 %first, i64 %last) nounwind {{
 entry:
 %start = getelementptr i64, ptr %table, i64 %first
 %delta = load i64, ptr %start{TABLE}
@@ -149,6 +149,31 @@ define preserve_allcc i64 @device(ptr %table, i32 %address, i32 %size, i64 %budg
 ret i64 %answer
 }}"""
 """Apart from ``miss``: only here all registers have to be saved around a call of ordinary code."""
+
+
+_REACH = f"""
+define preserve_allcc i64 @reach(ptr %table, i64 %low, i64 %high, ptr %entry) nounwind {{
+begin:
+%below = icmp slt i64 %low, 0
+%above = icmp sge i64 %high, {1 << 32}
+%outside = or i1 %below, %above
+br i1 %outside, label %fail, label %look
+look:
+%first = lshr i64 %low, {PAGE_BITS}
+%last = lshr i64 %high, {PAGE_BITS}
+%delta = call i64 @span(ptr %table, i64 %first, i64 %last)
+%found = icmp ne i64 %delta, 0
+br i1 %found, label %fill, label %fail
+fill:
+%address = trunc i64 %low to i32
+%same = call preserve_allcc i64 @miss(ptr %table, i32 %address, i32 1, ptr %entry, i64 0)
+ret i64 %delta
+fail:
+ret i64 0
+}}"""
+"""The host offset of all bytes from ``low`` to ``high``, or 0 where they have none in common; fills the
+entry.
+"""
 
 
 class Helper:

@@ -10,6 +10,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from emu.cpu.map import PAGE_BITS
 from emu.cpu.memory import Memory, MemoryFault
 from emu.cpu.plan import Plan
 from emu.cpu.translator.steps import Step, make_step
@@ -58,7 +59,7 @@ class Code:
     still recognised. ``loop_ends``: LBEG and LEND of every hardware loop that may end in the unit.
 
     ``careful``: instructions whose accesses are checked for themselves (see groups.py). ``indirect``: likely
-    targets of the indirect jumps (see tables.py).
+    targets of the indirect jumps (see tables.py). ``has_nans``: float results may be NaN (see numbers.py).
     """
 
     entry: int
@@ -66,6 +67,7 @@ class Code:
     loop_ends: frozenset[LoopEnd]
     careful: frozenset[int] = frozenset()
     indirect: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    has_nans: bool = False
 
     @property
     def steps(self) -> list[Step]:
@@ -87,8 +89,14 @@ class Code:
         """True when the instruction at ``pc`` belongs to the unit."""
         return any(block.start <= pc < block.end for block in self.blocks.values())
 
+    @property
+    def literals(self) -> dict[int, int]:
+        """Words that the code loads and that it may rely on, by their addresses."""
+        found = (step for step in self.steps if step.literal is not None)
+        return {step.insn.operands["literal"]: step.literal for step in found if step.literal is not None}
+
     def ranges(self) -> list[tuple[int, bytes]]:
-        """The bytes that were read, as maximal runs of (address, bytes)."""
+        """The bytes of the instructions, as maximal runs of (address, bytes)."""
         runs: list[tuple[int, bytearray]] = []
         for step in self.steps:
             if not runs or runs[-1][0] + len(runs[-1][1]) != step.insn.pc:
@@ -100,13 +108,21 @@ class Code:
 class Reader:
     """Decoded instructions of a memory, by address.
 
-    ``hooked``: addresses that only the stepper may execute.
+    ``hooked``: addresses that only the stepper may execute. ``unsteady``: pages whose words may change
+    although code loads them as literals; None when no page's word may be relied on.
     """
 
-    def __init__(self, memory: Memory, float_pair: str, hooked: Container[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        float_pair: str,
+        hooked: Container[int] = frozenset(),
+        unsteady: Container[int] | None = None,
+    ) -> None:
         self._memory = memory
         self._float_pair = float_pair
         self._hooked = hooked
+        self._unsteady = unsteady
 
     def step(self, pc: int) -> Step | None:
         """The instruction at ``pc``; None where none can run, or where the host wants to be told."""
@@ -117,7 +133,20 @@ class Reader:
             insn = decode(data, pc)
         except (MemoryFault, IllegalInstruction):
             return None
-        return make_step(insn, data[: insn.length], self._float_pair)
+        step = make_step(insn, data[: insn.length], self._float_pair)
+        if insn.mnemonic == "l32r":
+            step.literal = self._literal(insn.operands["literal"])
+        return step
+
+    def _literal(self, address: int) -> int | None:
+        """The word at an address, if it is plain memory that keeps it."""
+        region = self._memory.find(address)
+        pages = (address >> PAGE_BITS, (address + 3) >> PAGE_BITS)
+        if self._unsteady is None or region is None or any(page in self._unsteady for page in pages):
+            return None
+        if region.buffer is None or "r" not in region.perms or address + 4 > region.end:
+            return None
+        return int.from_bytes(self._memory.read(address, 4), "little")
 
     def targets_of(self, steps: dict[int, Step], jump: Step) -> tuple[int, ...]:
         """Likely targets of an indirect jump."""

@@ -49,9 +49,11 @@ class Translator:
         self.stepper = engine.stepper
         self.choices = choices_of(engine)
         self.return_address = engine.stepper.return_address
-        self._reader = Reader(
-            self.memory, self.choices.readings["float_pair_coprocessor"], engine.stepper.hooks
-        )
+        self._unsteady: set[int] = set()
+        """Pages on which code or its literals have changed."""
+        unsteady = None if self.choices.checks.bounds else self._unsteady
+        float_pair = self.choices.readings["float_pair_coprocessor"]
+        self._reader = Reader(self.memory, float_pair, engine.stepper.hooks, unsteady)
         self._resolver = _FUNCTION(self._resolve)
         self._library = library(engine.options.cache_dir or default_folder())
         helpers = self._library.helpers(self.choices.checks)
@@ -65,6 +67,8 @@ class Translator:
         self._table_address = 0
         self._hints: dict[int, frozenset[LoopEnd]] = {}
         self._careful: set[int] = set()
+        self._nans: set[int] = set()
+        """Addresses of instructions whose results have been NaN."""
         self._busy: set[int] = set()
         """Units that have run so often that they get full effort."""
         self.patience = PATIENCE
@@ -84,6 +88,11 @@ class Translator:
         self._tables.clear()
         self._units.clear()
         self._mode = self._mode_key = None
+
+    @property
+    def objects_made(self) -> int:
+        """Pieces of native code that this process had to make, for all engines with this cache folder."""
+        return self._library.made
 
     # --- running ------------------------------------------------------------
     def run(self) -> ExitReason:
@@ -164,15 +173,23 @@ class Translator:
             self._drop(lambda unit: unit.entry == entry)
             return True
         if left == Leave.CAREFUL:
-            is_new = state.PC not in self._careful
-            self._careful.add(state.PC)
-            self._drop(lambda unit: unit.covers(state.PC))
-            return is_new
+            return self._remake(self._careful)
+        if left == Leave.NAN:
+            return self._remake(self._nans)
         known = self._hints.get(state.PC, frozenset())
         loop = (state.LBEG, state.LEND)
         self._hints[state.PC] = known | {loop}
         self._drop(lambda unit: unit.entry == state.PC)
         return loop not in known
+
+    def _remake(self, places: set[int]) -> bool:
+        """Units with the instruction at PC are made again, knowing of it; False when it was known."""
+        pc = self.state.PC
+        is_new = pc not in places
+        places.add(pc)
+        self._step_out_of_block()
+        self._drop(lambda unit: unit.covers(pc))
+        return is_new
 
     def _drop(self, test: Callable[[Code], bool]) -> None:
         """Forget the units that pass the test."""
@@ -207,6 +224,7 @@ class Translator:
         if code is None:
             return None
         code.careful = frozenset(at for at in self._careful if code.covers(at))
+        code.has_nans = any(code.covers(at) for at in self._nans)
         function = self._native(code, mode)
         self._tables[mode].set(pc, function)
         self._units[pc] = code
@@ -228,8 +246,9 @@ class Translator:
         return library.unit(key, SYMBOL, lambda: translate(code, mode, choices, QUICK), QUICK)
 
     def _watch(self, code: Code) -> None:
-        for start, data in code.ranges():
-            for page in range(start >> PAGE_BITS, ((start + len(data) - 1) >> PAGE_BITS) + 1):
+        spans = [*((start, len(data)) for start, data in code.ranges()), *((at, 4) for at in code.literals)]
+        for start, size in spans:
+            for page in range(start >> PAGE_BITS, ((start + size - 1) >> PAGE_BITS) + 1):
                 self._pages.setdefault(page, set()).add(code.entry)
                 if not self.memory.is_watched(page):
                     self.memory.watch_code(page)
@@ -238,6 +257,7 @@ class Translator:
         """Bytes on a page with translated code are about to change."""
         for page in range(address >> PAGE_BITS, ((address + size - 1) >> PAGE_BITS) + 1):
             for alias in self.memory.aliases(page):
+                self._unsteady.add(alias)
                 changed = self._pages.pop(alias, set())
                 self._drop(lambda unit, gone=changed: unit.entry in gone)  # type: ignore[misc]
                 self.memory.unwatch_code(alias)

@@ -65,8 +65,6 @@ class Emitter:
         """`signature` is the text between ``define`` and ``{``."""
         self.signature = signature
         self.declarations: set[str] = set()
-        self.prefers_selects = False
-        """Write straight code where branches would be cheaper: a loop may be vectorised."""
         self.before_close: Callable[[], None] = _nothing
         """Called before a block ends, to write what must not be left for one of its successors."""
         self.entry = Block("entry")

@@ -12,9 +12,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 
-HELPERS = ("spill", "fill", "span", "miss")
+HELPERS = ("spill", "fill", "reach", "miss")
 """Native helpers by their place in the table."""
-SPILL, FILL, SPAN, MISS = range(len(HELPERS))
+SPILL, FILL, REACH, MISS = range(len(HELPERS))
 
 ENTRY_BYTES = 16
 """First guest address (u32), length (u32), host offset (i64)."""

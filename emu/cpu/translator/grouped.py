@@ -40,6 +40,10 @@ class GroupedPlaces:
             offset = self._offsets[group] = self._check(group, is_store, address)
         return access.place_at(frame, offset, address, size)
 
+    def put(self, place: access.Place, value: IrBits) -> None:
+        """See :class:`~emu.cpu.translator.machine.Places`."""
+        access.put(self._frame, place, value)
+
     def _check(self, group: Group, is_store: bool, address: IrBits) -> str:
         table = access.WRITE if is_store else access.READ
         entry = self._frame.entry(is_store)

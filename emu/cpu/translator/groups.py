@@ -7,9 +7,11 @@ alone might pass, the unit is left, and made again with that leader checked for 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from emu.cpu.map import PAGE
+from emu.cpu.plan import Plan
 from emu.cpu.translator.affine import Linear
 from emu.cpu.translator.discover import CodeBlock
 from emu.cpu.translator.machine import Choices
@@ -56,9 +58,12 @@ class Group:
 
 
 def find_groups(
-    block: CodeBlock, mode: Mode, choices: Choices, careful: frozenset[int]
+    block: CodeBlock, mode: Mode, choices: Choices, careful: frozenset[int], skip: Callable[[Plan], bool]
 ) -> dict[Place, Group]:
-    """The accesses of a block that belong to a group of at least two."""
+    """The accesses of a block that belong to a group of at least two.
+
+    ``skip``: tells of an instruction that its accesses belong to none.
+    """
     if block.start in careful:
         return {}
     members: dict[Place, Group] = {}
@@ -74,7 +79,7 @@ def find_groups(
             continue
         for number, access in enumerate(scout.accesses[before:]):
             place = (plan.insn.pc, number)
-            if plan.insn.pc not in careful:
+            if plan.insn.pc not in careful and not skip(plan):
                 _join(groups, place, access, members)
     return {place: group for place, group in members.items() if group.size > 1}
 

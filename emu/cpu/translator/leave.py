@@ -20,5 +20,7 @@ class Leave(IntEnum):
     """The accesses that PC leads do not lie in memory with one host offset."""
     EXACT = ExitReason.JUMP | 3 << _DETAIL
     """ACCX is too large for pending sums."""
+    NAN = ExitReason.JUMP | 5 << _DETAIL
+    """A float result is NaN, in a unit that expects numbers."""
     BUSY = ExitReason.JUMP | 4 << _DETAIL
     """The unit has run often; ``exit_detail`` has its address."""

@@ -38,8 +38,8 @@ def _origin() -> str:
 def unit_key(code: Code, mode: Mode, choices: Choices, effort: str) -> str:
     """Names the native code of a unit: equal keys, equal code."""
     digest = hashlib.sha256(f"unit {effort} {_origin()} {mode} {choices.text()}".encode())
-    digest.update(f"{code.entry} {sorted(code.loop_ends)} {sorted(code.careful)}".encode())
-    digest.update(f"{sorted(code.indirect.items())}".encode())
+    digest.update(f"{code.entry} {sorted(code.loop_ends)} {sorted(code.careful)} {code.has_nans}".encode())
+    digest.update(f"{sorted(code.indirect.items())} {sorted(code.literals.items())}".encode())
     for start, data in code.ranges():
         digest.update(f" {start} {len(data)} ".encode() + data)
     return digest.hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol, cast
@@ -60,10 +60,20 @@ class Effects:
 
 
 class Places(Protocol):
-    """Knows accesses that need no check of their own."""
+    """Knows accesses that need no check of their own, and makes the stores among them."""
 
     def place(self, is_store: bool, size: int, address: IrBits) -> access.Place | None:
         """Where the next access of the instruction goes; None when it has to be checked."""
+
+    def put(self, place: access.Place, value: IrBits) -> None:
+        """Store to such a place."""
+
+
+class Numbers(Protocol):
+    """Sees to it that float results are numbers; see numbers.py."""
+
+    def number(self, result: IrBits, operands: Sequence[IrBits]) -> IrBits:
+        """The result, which is NaN where an operand is; what follows may take it for a number."""
 
 
 class IrMachine(Machine):
@@ -86,6 +96,8 @@ class IrMachine(Machine):
         """Set where it has been tested that the instruction raises no exception."""
         self.places: Places | None = None
         """Knows accesses that need no check of their own."""
+        self.numbers: Numbers | None = None
+        """Sees to it that float results are numbers; None where they may be NaN."""
         self._constants = mode.values()
 
     def begin(self, plan: Plan) -> None:
@@ -119,6 +131,8 @@ class IrMachine(Machine):
 
     def load(self, bits: int, address: Bits) -> IrBits:
         """See :meth:`Machine.load`."""
+        if self.plan is not None and self.plan.literal is not None:
+            return self.const(bits, self.plan.literal)
         if self.places is not None:
             place = self.places.place(False, bits // 8, cast(IrBits, address))
             if place is not None:
@@ -133,7 +147,7 @@ class IrMachine(Machine):
         if self.places is not None:
             place = self.places.place(True, bits // 8, cast(IrBits, address))
             if place is not None:
-                access.put(self.frame, place, cast(IrBits, value))
+                self.places.put(place, cast(IrBits, value))
                 return
         access.store(self.frame, bits, cast(IrBits, address), cast(IrBits, value))
 

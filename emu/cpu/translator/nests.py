@@ -175,7 +175,7 @@ class FastNest(Version):
     """Writes head, checks and fast version of a nest."""
 
     def __init__(self, frame: Frame, nest: Nest, head: Node, checked: Node) -> None:
-        super().__init__(frame, head, checked)
+        super().__init__(frame, nest.before.start, head, checked)
         self.nest = nest
         name = f"{nest.before.start:x}"
         self._row, self._column = f"%row.{name}", f"%column.{name}"
@@ -267,7 +267,6 @@ class FastNest(Version):
         low, high = first.smin(last), first.smax(last)
         below, above = self._reach(stream, first)
         low, high = low + below, high + above
-        self.or_checked(~low.slt(0) & high.slt(1 << 32))
         delta = self.host_offset(stream.table, low, high)
         return em.value(f"inttoptr i64 {(delta + first).name} to ptr"), first, step
 

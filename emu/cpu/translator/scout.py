@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from emu.cpu.machine import Cause, Machine, Operands
@@ -24,11 +24,14 @@ class NotStraight(Exception):
 
 @dataclass(frozen=True)
 class Access:
-    """One load or store of the body, in program order. ``address``: at the start of an iteration."""
+    """One load or store of the body, in program order. ``address``: at the start of an iteration, plus 0 to
+    ``slack`` bytes more: the index of a table, which is known when the access is made.
+    """
 
     is_store: bool
     size: int
     address: Linear
+    slack: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,12 +65,13 @@ def scout(block: CodeBlock, mode: Mode, choices: Choices, is_hardware_loop: bool
         control = HardwareLoop(block) if is_hardware_loop else branch_at_end(machine, block.plans[-1])
     except NotStraight:
         return None
-    steps = _steps(machine)
-    if steps is None or control is None or not (machine.accesses or machine.accx_writers):
+    accesses = [_settled(machine, access) for access in machine.accesses]
+    steps = _steps(machine, accesses)
+    if steps is None or control is None or not (accesses or machine.accx_writers):
         return None
     return Body(
         tuple(block.plans),
-        tuple(machine.accesses),
+        tuple(accesses),
         steps,
         max(plan.pane for plan in block.plans),
         frozenset(machine.accx_writers),
@@ -106,9 +110,19 @@ def step_of_register(machine: ScoutMachine, index: int) -> Linear | None:
     return None if step is None or any(_moves(machine, other) for other in step.terms) else step
 
 
-def _steps(machine: ScoutMachine) -> dict[int, Linear] | None:
+def _settled(machine: ScoutMachine, access: Access) -> Access:
+    """The access with those parts of its address as slack that are small, but not known at the start."""
+    terms, slack = dict(access.address.terms), 0
+    for name, count in access.address.terms.items():
+        most = machine.bounds.get(name, WIDEST)
+        if name >= FRESH and count > 0 and count * most < WIDEST and access.address.align == 1:
+            slack += terms.pop(name) * most
+    return replace(access, address=replace(access.address, terms=terms), slack=slack)
+
+
+def _steps(machine: ScoutMachine, accesses: list[Access]) -> dict[int, Linear] | None:
     """Steps of all registers in addresses; None when one of them moves in an unknown way."""
-    used = {index for access in machine.accesses for index in access.address.terms}
+    used = {index for access in accesses for index in access.address.terms}
     steps = {}
     for index in used:
         step = step_of_register(machine, index)
@@ -127,6 +141,8 @@ def _moves(machine: ScoutMachine, index: int) -> bool:
 
 FRESH = 16
 """Names of values that are not known at the start: numbers from here on."""
+WIDEST = 1 << 16
+"""Bytes of a table at most."""
 
 
 class ScoutMachine(Machine):
@@ -140,6 +156,8 @@ class ScoutMachine(Machine):
         self.watch = False
         self.registers = [register(i) for i in range(16)]
         self.accesses: list[Access] = []
+        self.bounds: dict[int, int] = {}
+        """How large a value without a known beginning is at most, by its name."""
         self.accx_writers: set[str] = set()
         self._mode = mode
         self._readings = choices.readings
@@ -181,6 +199,7 @@ class ScoutMachine(Machine):
         if value.linear is not None and value.linear.align == 1:
             return value
         self._names += 1
+        self.bounds[self._names] = value.most
         return register(self._names)
 
     def defer(self, index: int, value: Form) -> None:
@@ -204,6 +223,8 @@ class ScoutMachine(Machine):
 
     def load(self, bits: int, address: Bits) -> Form:
         """See :meth:`Machine.load`."""
+        if self.plan is not None and self.plan.literal is not None:
+            return number(bits, self.plan.literal)
         self._access(False, bits, address)
         return Form(bits)
 

@@ -21,6 +21,8 @@ class Step:
     data: bytes
     float_pair: str
     following: tuple[int, ...]
+    literal: int | None = None
+    """What ``l32r`` loads, where that is known."""
     _plan: Plan | None = None
 
     @property
@@ -28,6 +30,7 @@ class Step:
         """All that translating it needs; made when asked for, which reloading never does."""
         if self._plan is None:
             self._plan = Plan(self.insn, self.data, self.float_pair)
+            self._plan.literal = self.literal
         return self._plan
 
 

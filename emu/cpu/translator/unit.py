@@ -26,8 +26,10 @@ from emu.cpu.translator.machine import Choices, IrMachine, IrOperands, LeaveToSt
 from emu.cpu.translator.modes import Mode
 from emu.cpu.translator.native import FULL, QUICK, module_header
 from emu.cpu.translator.nests import FastNest, Nest, find_nest
+from emu.cpu.translator.numbers import CheckedNumbers
 from emu.cpu.translator.policy import stepper_reason
 from emu.cpu.translator.scout import Body, scout
+from emu.cpu.translator.stack import StackFrame, StackPlaces
 from emu.cpu.translator.versions import FastLoop
 from emu.cpu.translator.windows import check_panes, is_plain_return, refill
 from emu.cpu.value_ir import IrBits
@@ -71,6 +73,7 @@ class UnitTranslator:
         lazy = "" if mode.exact_accx else lazy_kind(mnemonics)
         self.frame = Frame(self.em, qacc_lane_of(mnemonics), choices.checks, lazy)
         self.frame.unit = code.entry
+        self.stack = StackFrame(self.frame, code, choices.checks.bounds)
         self.machine = IrMachine(self.frame, mode, choices, BLOCKS)
         self.operands = IrOperands(self.machine)
         self.nodes: dict[int, Node] = {}
@@ -109,6 +112,8 @@ class UnitTranslator:
         frame.set_window(frame.load_state("WindowBase"))
         frame.late_load()
         self._guard_loops(self.code.entry)
+        if not self.code.blocks[self.code.entry].plans[0].is_entry:
+            self.stack.check(self.code.entry)
         if not self.code.blocks[self.code.entry].is_loop_head:
             self._check_budget(self.code.entry)
         frame.goto(self.nodes[self.code.entry])
@@ -182,7 +187,7 @@ class UnitTranslator:
         self.block_start = -1
         version = FastNest(self.frame, nest, self.nodes[start], self.checked[start])
         version.open(self.mode.has_windows, self.margin)
-        machine.places = version
+        machine.places, machine.numbers = version, None
         for plans in version.pieces():
             self._write_fast(plans)
         machine.places = None
@@ -202,11 +207,10 @@ class UnitTranslator:
         loop = FastLoop(frame, block, body, self.nodes[block.start], self.checked[block.start])
         loop.open(self.mode.has_windows, self.margin)
         machine.places = loop
-        self.em.prefers_selects = loop.is_dense
-        for copies in loop.bodies():
+        for copies in loop.bodies(self.code.has_nans):
+            machine.numbers = loop.numbers
             self._write_fast(body.straight * copies)
-        machine.places = None
-        self.em.prefers_selects = False
+        machine.places = machine.numbers = None
         self._go(block.end)
 
     # --- returns: one for all, they are long -------------------------------------------------------------
@@ -267,6 +271,7 @@ class UnitTranslator:
         if block.is_loop_head:
             self._check_budget(block.start)
         self.machine.places = self._grouped(block)
+        self.machine.numbers = None if self.code.has_nans else CheckedNumbers(self.frame)
         for plan in block.plans:
             self.machine.begin(plan)
             try:
@@ -280,12 +285,12 @@ class UnitTranslator:
     def _grouped(self, block: CodeBlock) -> Places | None:
         if self.choices.checks.bounds:
             return None
-        members = find_groups(block, self.mode, self.choices, self.code.careful)
-        if not members:
-            return None
-        places = GroupedPlaces(self.frame, members)
-        places.check_early(block.start)
-        return places
+        members = find_groups(block, self.mode, self.choices, self.code.careful, self.stack.serves)
+        places = None
+        if members:
+            places = GroupedPlaces(self.frame, members)
+            places.check_early(block.start)
+        return StackPlaces(self.stack, self.machine, places) if self.stack.size else places
 
     def _leave(self) -> None:
         if self.machine.effects.has_stored:
@@ -303,6 +308,8 @@ class UnitTranslator:
         self._before(plan)
         plan.effect(self.machine, self.operands)
         self._after()
+        if plan.is_entry:
+            self.stack.check(plan.next_pc)
 
     def _before(self, plan: Plan) -> None:
         """Checks that belong to the engine: occupied panes, coprocessors."""
@@ -380,6 +387,7 @@ class UnitTranslator:
         calls.call(self.frame, target, back)
         self.level = 0
         self._guard_loops(back)
+        self.stack.check(back)
         # The callee may have left less than the way from here to the next check needs.
         self._check_budget(back)
 

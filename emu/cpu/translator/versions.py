@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from emu.cpu.map import PAGE, PAGE_BITS
-from emu.cpu.translator.access import READ, WRITE, Place
+from emu.cpu.map import PAGE
+from emu.cpu.translator.access import READ, WRITE, Place, place_at, put
 from emu.cpu.translator.affine import Linear
 from emu.cpu.translator.calls import engine_data
 from emu.cpu.translator.cells import BUDGET
 from emu.cpu.translator.discover import CodeBlock
 from emu.cpu.translator.emitter import RARELY, TABLE
-from emu.cpu.translator.engine_data import SPAN
+from emu.cpu.translator.engine_data import REACH, entry_offset
 from emu.cpu.translator.frame import Frame, Node
+from emu.cpu.translator.numbers import IterationNumbers
 from emu.cpu.translator.scout import Access, Body
 from emu.cpu.translator.windows import occupied
 from emu.cpu.value_ir import IrBits, scalar
@@ -61,7 +62,7 @@ class Stream:
     @property
     def above(self) -> int:
         """Bytes behind the first address, its own included."""
-        return max(distance + access.size for distance, access in self.accesses)
+        return max(distance + access.size + access.slack for distance, access in self.accesses)
 
 
 def streams_of(body: Body) -> dict[int, tuple[Stream, int]]:
@@ -108,19 +109,37 @@ def _step_of(body: Body, address: Linear) -> Linear:
     return total
 
 
-class Version:
-    """What fast versions have in common: ``head``, where they begin; ``checked``, the ordinary version."""
+def ends_of(first: IrBits, travel: IrBits, step: Linear) -> tuple[IrBits, IrBits]:
+    """The smaller and the larger one of ``first`` and ``first + travel``; ``step`` may tell the sign."""
+    last = first + travel
+    if not step.terms:
+        return (last, first) if step.constant >> 31 else (first, last)
+    return first.smin(last), first.smax(last)
 
-    def __init__(self, frame: Frame, head: Node, checked: Node) -> None:
+
+class Version:
+    """What fast versions have in common: ``head``, where they begin; ``checked``, the ordinary version;
+    ``start``: guest address.
+    """
+
+    def __init__(self, frame: Frame, start: int, head: Node, checked: Node) -> None:
         self.frame = frame
+        self.start = start
+        self._sites = 0
         self.em = frame.em
         self.head = head
         self.checked = checked
-        self._next: Iterator[Place] = iter(())
+        self._next: Iterator[Place | str] = iter(())
+        """Places, or host offsets for accesses whose address has to be asked for."""
 
     def place(self, is_store: bool, size: int, address: IrBits) -> Place:
         """Where the next access of the code goes; see :class:`~emu.cpu.translator.machine.Places`."""
-        return next(self._next)
+        found = next(self._next)
+        return place_at(self.frame, found, address, size) if isinstance(found, str) else found
+
+    def put(self, place: Place, value: IrBits) -> None:
+        """Store to such a place."""
+        put(self.frame, place, value)
 
     def or_checked(self, condition: IrBits) -> None:
         """Go on only if the condition holds."""
@@ -130,39 +149,56 @@ class Version:
         self.em.enter(after)
 
     def host_offset(self, table: str, low: IrBits, high: IrBits) -> IrBits:
-        """The one host offset of all pages from ``low`` to ``high``."""
+        """The one host offset of all bytes from ``low`` to ``high``, 64 bits each; else the ordinary version.
+
+        Each place that asks has an entry of the engine for its last answer (engine_data.py).
+        """
         em = self.em
-        first, last = low.lshr(PAGE_BITS), high.lshr(PAGE_BITS)
-        delta = self._entry(table, first)
-        same = delta.eq(self._entry(table, last)) & delta.ne(0)
-        self.or_checked(same)
+        entry = self._entry_of_site(table)
+        first, length = (self._field(entry, "i32", offset).zext(64) for offset in (0, 4))
+        known = self._field(entry, "i64", 8)
+        fits = (low - first).ult(length) & (high - first).ult(length)
         far, join = em.new_block("far"), em.new_block("near")
-        em.fork((high - low).ult(PAGE).name, join, far)
+        found_in = em.current.label
+        em.fork(fits.name, join, far, RARELY)
         em.enter(far)
-        function = engine_data(self.frame, SPAN)
-        found = em.value(f"call i64 {function}(ptr %{table}, {first.typed}, {last.typed})")
-        self.or_checked(delta.eq(IrBits.of(em, 64, 1, found)))
+        function = engine_data(self.frame, REACH)
+        asked = em.value(
+            f"call preserve_allcc i64 {function}(ptr %{table}, {low.typed}, {high.typed}, ptr {entry})"
+        )
+        self.or_checked(IrBits.of(em, 64, 1, asked).ne(0))
+        asked_in = em.current.label
         em.jump(join)
         em.enter(join)
-        return delta
+        text = f"phi i64 [ {known.name}, %{found_in} ], [ {asked}, %{asked_in} ]"
+        return IrBits.of(em, 64, 1, em.value(text))
 
-    def _entry(self, table: str, page: IrBits) -> IrBits:
-        at = self.em.value(f"getelementptr i64, ptr %{table}, i64 {page.name}")
-        return IrBits.of(self.em, 64, 1, self.em.value(f"load i64, ptr {at}{TABLE}"))
+    def _entry_of_site(self, table: str) -> str:
+        self._sites += 1
+        offset = entry_offset(self.start, 16 + self._sites, table == WRITE)
+        return self.em.value(f"getelementptr i8, ptr %engine, i64 {offset}")
+
+    def _field(self, entry: str, kind: str, offset: int) -> IrBits:
+        at = self.em.value(f"getelementptr i8, ptr {entry}, i64 {offset}")
+        bits = int(kind[1:])
+        return IrBits.of(self.em, bits, 1, self.em.value(f"load {kind}, ptr {at}{TABLE}"))
 
 
 class FastLoop(Version):
     """Writes head, checks and fast version of one loop; the ordinary version is the node ``checked``."""
 
     def __init__(self, frame: Frame, block: CodeBlock, body: Body, head: Node, checked: Node) -> None:
-        super().__init__(frame, head, checked)
+        super().__init__(frame, block.start, head, checked)
         self.block = block
         self.body = body
         self._length = len(body.plans)
         self.copies = copies_of(body) if frame.accumulator is not None else 1
         """Times that the body is written down in one go around."""
         self._is_lazy = bool(body.accx_writers) and frame.accumulator is not None
-        self._pointers: list[tuple[str, IrBits, int]] = []
+        self._pointers: list[tuple[str, IrBits, int] | str] = []
+        self.numbers: IterationNumbers | None = None
+        """Of the loop that is written, where float results are looked at once an iteration."""
+        self._expects_numbers = False
         self._limit = self._count = scalar(frame.em, 64, 0)
         self._counter, self._times_cell = f"%i.{block.start:x}", f"%n.{block.start:x}"
         frame.em.entry.lines[:0] = [f"{cell} = alloca i64" for cell in (self._counter, self._times_cell)]
@@ -176,6 +212,17 @@ class FastLoop(Version):
             for stream, _ in streams
             for _, access in stream.accesses
         )
+
+    @property
+    def _looks_once(self) -> bool:
+        """An iteration can be begun again while its stores wait: float results are looked at all together.
+
+        Where LLVM may take several iterations at once, and where nothing but loads follows a store, NaNs are
+        chosen where they arise.
+        """
+        stores = [access.is_store for access in self.body.accesses]
+        has_floats = any(plan.insn.row.group == "fp" for plan in self.body.plans)
+        return has_floats and stores == sorted(stores) and not self.is_dense and not self.body.accx_writers
 
     # --- checks -----------------------------------------------------------------------------------------
     def open(self, has_windows: bool, margin: int) -> None:
@@ -227,15 +274,18 @@ class FastLoop(Version):
         return IrBits.of(em, 64, 1, em.value(f"load i64, ptr {self._times_cell}"))
 
     def _pointers_of(self, times: IrBits) -> None:
-        """Check the streams; note (host address, step, alignment) of each access."""
-        em, made = self.em, dict[int, tuple[IrBits, str, IrBits]]()
-        found = []
+        """Check the streams; note (host address, step, alignment) of each access, or its host offset."""
+        em, made = self.em, dict[int, tuple[IrBits, str, IrBits, str]]()
+        found: list[tuple[str, IrBits, int] | str] = []
         for place, (stream, distance) in sorted(streams_of(self.body).items()):
             if id(stream) not in made:
                 delta, first, step = self._check(stream, times)
                 start = em.value(f"inttoptr i64 {(delta + first).name} to ptr")
-                made[id(stream)] = (first, start, step)
-            first, start, step = made[id(stream)]
+                made[id(stream)] = (first, start, step, delta.name)
+            first, start, step, host = made[id(stream)]
+            if self.body.accesses[place].slack:
+                found.append(host)
+                continue
             align = self.body.accesses[place].address.align
             offset: IrBits | int = distance
             if align > 1 and not stream.is_even:
@@ -251,18 +301,18 @@ class FastLoop(Version):
         step = self.frame.sum_of(stream.step).sext(64)
         if stream.align > 1 and step.known_alignment < stream.align:
             self.or_checked((step & (stream.align - 1)).eq(0))
-        last = first + step * (times - 1)
-        low = first.smin(last) - stream.below
-        high = first.smax(last) + (stream.above - 1)
-        self.or_checked(~low.slt(0) & high.slt(1 << 32))
+        low, high = ends_of(first, step * (times - 1), stream.step)
+        low, high = low - stream.below, high + (stream.above - 1)
         return self.host_offset(stream.table, low, high), first, step
 
     # --- the fast version -------------------------------------------------------------------------------
-    def bodies(self) -> Iterator[int]:
+    def bodies(self, has_nans: bool) -> Iterator[int]:
         """Enters each loop of the fast version in turn; gives the copies of the body to write into it.
 
-        The first loop has several copies, the second one runs what is left over.
+        The first loop has several copies, the second one runs what is left over. ``has_nans``: float results
+        are expected to be NaN.
         """
+        self._expects_numbers = not has_nans and self._looks_once
         if self.copies > 1:
             whole = self._limit & -self.copies
             yield from self._loop(self.copies, whole)
@@ -282,21 +332,46 @@ class FastLoop(Version):
         if frame.accumulator is not None:
             frame.accumulator.is_open = True
         self._next = iter(self._places(copies))
+        self.numbers = IterationNumbers(frame) if self._expects_numbers else None
         yield copies
+        if self.numbers is not None:
+            self.numbers.settle()
         following = self._index() + copies
         em.line(f"store {following.typed}, ptr {self._counter}")
         frame.goto(test)
+        if self.numbers is not None:
+            self._give_up(self.numbers)
         frame.enter(after)
+
+    def _give_up(self, numbers: IterationNumbers) -> None:
+        """The iteration that has made a NaN is run again by the ordinary version."""
+        frame = self.frame
+        numbers.undo()
+        index = self._index()
+        frame.write(BUDGET, frame.read(BUDGET) - index * self._length)
+        self.body.control.after(frame, index, is_all=False)
+        frame.goto(self.checked)
+
+    def put(self, place: Place, value: IrBits) -> None:
+        """See :class:`~emu.cpu.translator.machine.Places`."""
+        if self.numbers is None:
+            super().put(place, value)
+        else:
+            self.numbers.put(place, value)
 
     def _index(self) -> IrBits:
         """Iterations so far."""
         return IrBits.of(self.em, 64, 1, self.em.value(f"load i64, ptr {self._counter}"))
 
-    def _places(self, copies: int) -> list[Place]:
+    def _places(self, copies: int) -> list[Place | str]:
         em, index = self.em, self._index()
-        places = []
+        places: list[Place | str] = []
         for copy in range(copies):
-            for pointer, step, align in self._pointers:
+            for known in self._pointers:
+                if isinstance(known, str):
+                    places.append(known)
+                    continue
+                pointer, step, align = known
                 moved = em.value(f"getelementptr i8, ptr {pointer}, i64 {(index * step).name}")
                 if copy:
                     moved = em.value(f"getelementptr i8, ptr {moved}, i64 {(step * copy).name}")

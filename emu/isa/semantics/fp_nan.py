@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from emu.cpu.machine import Machine
 from emu.cpu.values import Bits
+from emu.isa.semantics.registry import block
 
 QUIET = 0x00400000
 SIGN = 0x80000000
@@ -43,6 +44,7 @@ def is_zero(x: Bits) -> Bits:
     return (x & ~SIGN).eq(0)
 
 
+@block
 def propagate(m: Machine, result: Bits, *operands: Bits) -> Bits:
     """``result`` where it is a number, else the first NaN among the operands in order of precedence.
 

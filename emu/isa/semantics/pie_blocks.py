@@ -1,20 +1,16 @@
-"""Building blocks of the vector instructions: registration, fused loads and stores, sums of products.
-
-A function under ``@block`` is a named step that a machine may replace by an equal one of its own
-(:attr:`emu.cpu.machine.Machine.blocks`), for example by a better instruction of the host.
-"""
+"""Building blocks of the vector instructions: registration, fused loads and stores, sums of products."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache
 from itertools import combinations
 from typing import Any
 
 from emu.cpu.machine import Cause, Machine, Operands
 from emu.cpu.values import Bits
 from emu.isa.semantics.pie_numbers import saturate, saturate_unsigned
-from emu.isa.semantics.registry import Effect, semantics
+from emu.isa.semantics.registry import Effect, block, semantics
 from emu.isa.table import by_key
 
 
@@ -54,17 +50,6 @@ def _destination_pairs(mnemonic: str) -> tuple[tuple[str, str], ...]:
     written = [operand for operand in by_key()[mnemonic].operands if operand.is_written]
     pairs = combinations(written, 2)
     return tuple((a.name, b.name) for a, b in pairs if a.kind.cls == b.kind.cls)
-
-
-def block(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A named step ``function(m, ...)`` that ``m.blocks`` may replace."""
-    name = function.__name__
-
-    @wraps(function)
-    def step(m: Machine, *args: Any) -> Any:
-        return m.blocks.get(name, function)(m, *args)
-
-    return step
 
 
 # --- memory -----------------------------------------------------------------------------------------

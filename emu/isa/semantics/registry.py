@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,19 @@ def _bind(function: Callable[..., None], parameters: dict[str, Any]) -> Effect:
     if not parameters:
         return function
     return lambda m, o: function(m, o, **parameters)
+
+
+def block(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A named step ``function(m, ...)`` of the semantics that a machine may replace by an equal one of its
+    own (:attr:`emu.cpu.machine.Machine.blocks`), for example by a better instruction of the host.
+    """
+    name = function.__name__
+
+    @wraps(function)
+    def step(m: Machine, *args: Any) -> Any:
+        return m.blocks.get(name, function)(m, *args)
+
+    return step
 
 
 @cache
