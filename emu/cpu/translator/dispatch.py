@@ -17,7 +17,7 @@ from emu.cpu.translator.library import library, unit_key
 from emu.cpu.translator.lookup import JumpTable
 from emu.cpu.translator.machine import Choices
 from emu.cpu.translator.modes import Mode
-from emu.cpu.translator.native import FULL, QUICK
+from emu.cpu.translator.native import FULL, QUICK, SCALAR
 from emu.cpu.translator.unit import SYMBOL, translate
 
 if TYPE_CHECKING:
@@ -240,7 +240,8 @@ class Translator:
         if function is not None:
             return function
         if code.entry in self._busy or self.patience <= 0:
-            return library.unit(key, SYMBOL, lambda: translate(code, mode, choices, FULL), FULL)
+            effort = FULL if _has_vectors(code) else SCALAR
+            return library.unit(key, SYMBOL, lambda: translate(code, mode, choices, FULL), effort)
         self._data.allow(code.entry, self.patience * len(code.steps) // _haste(code))
         key = unit_key(code, mode, choices, QUICK)
         return library.unit(key, SYMBOL, lambda: translate(code, mode, choices, QUICK), QUICK)
@@ -267,6 +268,10 @@ def _haste(code: Code) -> int:
     """How much more than other code the unit gains by full effort: vector code gains most."""
     vectors = sum(step.insn.row.group == "pie" for step in code.steps)
     return 8 if 4 * vectors > len(code.steps) else 1
+
+
+def _has_vectors(code: Code) -> bool:
+    return any(step.insn.row.group == "pie" for step in code.steps)
 
 
 def choices_of(engine: Engine) -> Choices:

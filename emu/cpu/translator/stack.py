@@ -16,6 +16,7 @@ from emu.cpu.translator.emitter import TABLE
 from emu.cpu.translator.frame import Frame
 from emu.cpu.translator.leave import Leave
 from emu.cpu.translator.machine import IrMachine, Places
+from emu.cpu.translator.scout import Body
 from emu.cpu.value_ir import IrBits
 
 _SIZES = {
@@ -68,6 +69,11 @@ class StackFrame:
     def serves(self, plan: Plan) -> bool:
         """The instruction's access needs no check of its own."""
         return bool(self.size) and _offset(plan) is not None
+
+    def serves_all(self, body: Body) -> bool:
+        """No access of a loop needs a check of its own: a fast version would gain nothing."""
+        through_a1 = (dict(item.address.terms) == {1: 1} for item in body.accesses)
+        return bool(self.size and body.accesses) and all(through_a1) and not body.accx_writers
 
     def place(self, plan: Plan) -> access.Place:
         """Where such an access goes."""

@@ -164,7 +164,7 @@ class UnitTranslator:
             is_hardware_loop = (start, block.end) in self.code.loop_ends
             if is_hardware_loop or start in block.last.following:
                 body = scout(block, self.mode, self.choices, is_hardware_loop)
-                if body is not None and self._is_lazy_body(body):
+                if body is not None and self._is_lazy_body(body) and not self.stack.serves_all(body):
                     found[start] = body
         return found
 
