@@ -24,6 +24,7 @@ _COMMANDS = {
     "generate": ("emu.cli_models", "generate"),
     "compare": ("emu.cli_models", "compare"),
     "model": ("emu.cli_models", "model"),
+    "history": ("emu.cli_history", "history"),
     "golden": ("emu.cli_golden", "golden"),
     "doctor": ("emu.cli_tools", "doctor"),
     "toolchain": ("emu.cli_tools", "toolchain"),

@@ -49,6 +49,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
 @click.option("--junit", "junit_file", type=_FILE, help="Write the report as JUnit XML.")
 @click.option("--out", type=_FILE, help="Folder for case files and partial results; default: emu-verify.")
+@click.option("--resume", is_flag=True, help="Go on where an interrupted or killed run of the same stopped.")
 @click.option("--memory/--no-memory", default=True, help="Try failing cases of earlier runs first.")
 @guarded
 def verify(**options: Any) -> int:

@@ -10,11 +10,14 @@ from pathlib import Path
 from rich.console import Console
 
 from emu.kernels.spec import Kernel
+from emu.ledger.database import LedgerError
+from emu.ledger.writer import Result
 from emu.verify.campaign import Campaign, Listener
 from emu.verify.casefile import load
 from emu.verify.describe import selection_text
 from emu.verify.errors import ToolError, UsageProblem
 from emu.verify.exhaustive import elementwise, exhaustive_options, parse_slice, run_exhaustive
+from emu.verify.ledgered import LedgerListener, describe_run, fingerprint, finished_equal
 from emu.verify.memory import Memory, default_folder
 from emu.verify.options import Options, TargetName
 from emu.verify.progress import progress_listener
@@ -51,6 +54,7 @@ class VerifyRequest:
     junit_file: Path | None = None
     out: Path | None = None
     memory: bool = True
+    resume: bool = False
 
     def selection(self) -> str:
         """The options that a replay has to repeat."""
@@ -94,6 +98,10 @@ def run(request: VerifyRequest, console: Console | None = None) -> int:
         # whatever becomes of the files, what was found is told
         what = "patterns" if request.exhaustive else "examples"
         print_campaign(console, campaign, request.selection(), what)
+    return _exit_code(campaign)
+
+
+def _exit_code(campaign: Campaign) -> int:
     if campaign.interrupted and not any(r.failure for r in campaign.results.values()):
         return EXIT_INTERRUPTED
     return exit_code(r.verdict for r in campaign.results.values())
@@ -103,6 +111,10 @@ def _check_combination(request: VerifyRequest) -> None:
     single = [n for n, v in (("--example", request.example), ("--replay", request.replay)) if v is not None]
     if len(single) == 2 or (single and request.exhaustive):
         raise UsageProblem(f"{single[0]} cannot be combined with {(single[1:] or ['--exhaustive'])[0]}")
+    if request.resume and (single or request.exhaustive):
+        raise UsageProblem(
+            f"--resume belongs to a campaign of examples, not to {(single or ['--exhaustive'])[0]}"
+        )
     if request.part != "0/1" and not request.exhaustive:
         raise UsageProblem("--slice belongs to --exhaustive")
     if request.target == "mirror" and request.elf is not None:
@@ -191,10 +203,34 @@ def _many(
     sha256: str,
     listen: Listener,
 ) -> Campaign:
+    what = "exhaustive" if request.exhaustive else "kernels"
+    mark = fingerprint(sha256, options, request.spec, what)
+    known = {s: r for s, r in _known(request, mark).items() if any(k.symbol == s for k in chosen)}
+    ledger = LedgerListener(describe_run(what, options, sha256, mark), listen, known)
     if request.exhaustive:
         part = parse_slice(request.part)
-        return run_exhaustive(chosen, options, make, part, source_fingerprint(sha256, options), listen)
-    return run_sampled(chosen, options, make, Memory(default_folder() if request.memory else None), listen)
+        campaign = run_exhaustive(chosen, options, make, part, source_fingerprint(sha256, options), ledger)
+    else:
+        memory = Memory(default_folder() if request.memory else None)
+        campaign = run_sampled(chosen, options, make, memory, ledger, known)
+    if request.resume:
+        campaign.notes.append(_resumed(known, len(chosen)))
+    ledger.end(campaign, _exit_code(campaign))
+    return campaign
+
+
+def _known(request: VerifyRequest, mark: str) -> dict[str, Result]:
+    """Results that need not be computed again."""
+    try:
+        return finished_equal(mark) if request.resume else {}
+    except LedgerError as error:
+        raise UsageProblem(f"--resume: {error}") from error
+
+
+def _resumed(known: dict[str, Result], count: int) -> str:
+    if known:
+        return f"resumed: {len(known)} of {count} kernels were finished by the run before"
+    return "nothing to resume: no unfinished run of the same image, sources and options"
 
 
 def _elementwise(chosen: list[Kernel], by_name: bool) -> list[Kernel]:
