@@ -1,0 +1,288 @@
+"""Processors, memory and devices of the board, wired up; nothing here knows of the host."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import emu.rom
+from emu.board import native, words
+from emu.board.chip import ROM_RETURN, ROM_STACK, Reset, Source
+from emu.board.flash import Flash
+from emu.board.line import Line, new_words
+from emu.board.matrix import Matrix
+from emu.board.misc import System, new_cache, new_efuses, new_gpio, new_storage, new_syscon
+from emu.board.registers import Page, Registers
+from emu.board.rom_code import ROM_START, vectors
+from emu.board.rtc import Rtc
+from emu.board.settings import Settings
+from emu.board.spi import Spi1
+from emu.board.timers import SysTimer, TimerGroup
+from emu.board.uart import Uart
+from emu.board.usb import UsbSerial
+from emu.cpu.engine import Engine
+from emu.cpu.map import MMU_BLOCK, PAGE, PSRAM_START
+from emu.cpu.mmu import ENTRIES, INVALID, Mmu
+from emu.cpu.options import EngineOptions
+from emu.cpu.state_tools import prepare_call
+from emu.image import Image
+from emu.image.symbols import Symbols
+
+log = logging.getLogger("emu.board")
+
+UART_DEPTH, USB_DEPTH = 128, 64
+
+
+@dataclass
+class Core:
+    """A processor of the board. ``offset``: board time minus its own; ``runs``: it has something to do."""
+
+    engine: Engine
+    offset: int = 0
+    runs: bool = False
+
+
+class Machine:
+    """The chip, with what it asks its owner for.
+
+    ``request_reset``: a reset that the guest or a watchdog wants; ``rest(core, cycles)``: how many cycles may
+    pass (at most ``cycles``) while a core waits; ``idle``: firmware polls an empty receiver; ``returned``:
+    code that the ROM called has returned; ``strap``: GPIO_STRAP.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        flash: Flash,
+        request_reset: Callable[[Reset], None],
+        rest: Callable[[Core, int], int],
+        idle: Callable[[], None],
+        returned: Callable[[], None],
+        strap: Callable[[], int],
+    ) -> None:
+        self.settings = settings
+        self.flash = flash
+        self.words = new_words()
+        self.request_reset = request_reset
+        engine = Engine(_empty_image(), _options(settings))
+        self.cores = (Core(engine), Core(engine.add_core()))
+        self.running = self.cores[0]
+        self.memory = engine.memory
+        self.mmu = self._new_mmu()
+        self.uart_line = Line(self.words, words.UART, UART_DEPTH)
+        self.usb_line = Line(self.words, words.USB, USB_DEPTH, holds_back=True)
+        self._returned = returned
+        for core in self.cores:
+            self._connect_core(core, rest)
+        self.matrix = Matrix([core.engine.interrupts for core in self.cores])
+        self.uart = Uart(self.uart_line, self.now, self.follow_lines, settings.paced)
+        self.usb = UsbSerial(self.usb_line, self.now, self.follow_lines)
+        self.uart.rest = self.usb.rest = idle
+        self.rtc = Rtc(self)
+        self.system = System(self, self._core1_changed)
+        self.core1_entry = 0
+        self.spi = Spi1(flash, self._unknown)
+        self.devices = self._devices(strap)
+        self.roms = [emu.rom.serve(core.engine, board=self) for core in self.cores]
+        for core in self.cores:
+            core.engine.serve(ROM_RETURN, lambda _guest: self._end_of_call())
+        self._map_rom()
+        load, store = native.entry_points()
+        self.memory.set_direct(load, store, int(self.words.ctypes.data))
+
+    # --- construction -------------------------------------------------------------------------------------
+    def _new_mmu(self) -> Mmu:
+        for region in self.memory.regions:
+            if region.start == PSRAM_START:
+                self.memory.remove(region)
+        psram = self.memory.new_buffer(-(-self.settings.psram_bytes // MMU_BLOCK) * MMU_BLOCK)
+        mmu = Mmu(self.memory, self.flash.buffer, psram)
+        mmu.attach()
+        return mmu
+
+    def _connect_core(self, core: Core, rest: Callable[[Core, int], int]) -> None:
+        interrupts = core.engine.interrupts
+        interrupts.slice.clock = ctypes.c_int64.from_address(int(self.words.ctypes.data) + 8 * words.TOTAL)
+        interrupts.is_patient = True
+        interrupts.grant = lambda cycles: self._grant(core, rest(core, cycles))
+
+    def _devices(self, strap: Callable[[], int]) -> list[Registers]:
+        efuses, gpio = new_efuses(self.settings.mac), new_gpio(strap)
+        spi0, iomux = new_storage(0x60003000, 0x400), new_storage(0x60009000, 0x400)
+        syscon, cache = new_syscon(self.settings.seed), new_cache()
+        groups = [TimerGroup(self, number) for number in range(2)]
+        systimer, rtcio = SysTimer(self), new_storage(0x60008400, 0x400)
+        one_page: list[tuple[str, Registers]] = [
+            ("UART0", self.uart),
+            ("SPI1", self.spi),
+            ("SPI0", spi0),
+            ("GPIO", gpio),
+            ("eFuse", efuses),
+            ("IO MUX", iomux),
+            ("timer group 0", groups[0]),
+            ("timer group 1", groups[1]),
+            ("SYSTIMER", systimer),
+            ("SYSCON", syscon),
+            ("USB serial/JTAG", self.usb),
+            ("system registers", self.system),
+            ("interrupt matrix", self.matrix),
+            ("cache control", cache),
+        ]
+        for name, device in one_page:
+            self.memory.add_device(name, device.base, PAGE, device)
+        low_power = [(d.base, d.base + 0x400, d) for d in (self.rtc, rtcio)]
+        self.memory.add_device("RTC", 0x60008000, PAGE, Page(self.memory, low_power))
+        devices = [device for _, device in one_page] + [self.rtc, rtcio]
+        for device in devices:
+            device.memory = self.memory
+        return devices
+
+    def _map_rom(self) -> None:
+        """After the ROM's functions are served: they are served only where no memory is."""
+        buffer = self.memory.new_buffer(PAGE)
+        self.memory.add_ram("ROM (vectors)", ROM_START, PAGE, "rx", buffer)
+        self.memory.write(ROM_START, vectors())
+
+    def _unknown(self, what: str) -> None:
+        device = self.memory.unmodelled
+        use = getattr(device, "use", None)
+        if use is not None:
+            use(what)
+
+    # --- resets -------------------------------------------------------------------------------------------
+    def reset(self, cause: Reset) -> None:
+        """Processors and devices as after a reset; RAM keeps its contents."""
+        for index in range(ENTRIES):
+            self.mmu.set_entry(index, INVALID)
+        self.words[words.PENDING] = 0
+        now = self.now()
+        for core in self.cores:
+            core.offset = now
+            core.engine.stepper.begin()
+            core.engine.reset()
+            core.runs = False
+        for device in self.devices:
+            if device is self.rtc:
+                self.rtc.restart(cause)
+            else:
+                device.reset()
+        for rom in self.roms:
+            rom.reset()
+        self.cores[0].runs = True
+
+    def load(self, image: Image) -> None:
+        """An ELF file's segments into memory, where the ROM (or the second stage) would have put them."""
+        from emu.cpu.loader import load_segments
+
+        self._show_flash_for(image)
+        load_segments(self.memory, image)
+        for core in self.cores:
+            core.engine.image = image
+
+    def _show_flash_for(self, image: Image) -> None:
+        """Segments in the cache windows get pages behind each other at the end of the flash chip."""
+        size = ENTRIES * MMU_BLOCK
+        blocks = sorted(
+            {
+                address // MMU_BLOCK % ENTRIES
+                for segment in image.segments
+                for window in (0x42000000, 0x3C000000)
+                if window <= segment.address < window + size
+                for address in range(segment.address & -MMU_BLOCK, segment.end, MMU_BLOCK)
+            }
+        )
+        first = self.flash.size // MMU_BLOCK - len(blocks)
+        for page, index in enumerate(blocks):
+            self.mmu.set_entry(index, first + page)
+
+    def enter(self, address: int, core: int = 0) -> None:
+        """Core ``core`` as after the ROM's call8 of ``address``, on the ROM's stack."""
+        engine = self.cores[core].engine
+        state = engine.state
+        prepare_call(state)
+        stack = ROM_STACK - 64 + 0x2000 * core
+        self.memory.write(stack - 16, bytes(16))
+        state.set_a(0, 0)
+        state.set_a(1, stack)
+        state.set_a(8, 2 << 30 | ROM_RETURN & 0x3FFFFFFF)
+        state.PC = address
+        engine.interrupts.changed()
+
+    def stop_cores(self) -> None:
+        """End the current slice: the board has something to do before the next instruction."""
+        for core in self.cores:
+            core.engine.stepper.is_stopped = True
+            core.engine.interrupts.changed()
+
+    def _end_of_call(self) -> None:
+        self._returned()
+        self.stop_cores()
+
+    def _core1_changed(self, is_reset: bool) -> None:
+        core = self.cores[1]
+        if is_reset and self.system.core1_runs:
+            core.engine.reset()
+            core.offset = self.now()
+            self.enter(self.core1_entry, 1)
+        core.runs = self.system.core1_runs and bool(self.core1_entry)
+
+    # --- time and lines -----------------------------------------------------------------------------------
+    def now(self) -> int:
+        """Board time in cycles; it never goes back."""
+        core = self.running
+        latest = max(int(self.words[words.LATEST]), core.engine.interrupts.cycles + core.offset)
+        self.words[words.LATEST] = latest
+        return latest
+
+    def cycles(self) -> int:
+        """As :meth:`now`, for devices."""
+        return self.now()
+
+    def call_at(self, cycle: int, callback: Callable[[], object]) -> None:
+        """An alarm in board time."""
+        core = self.cores[0]
+        core.engine.interrupts.call_at(cycle - core.offset, callback)
+
+    def set_source(self, source: int, level: bool) -> None:
+        """A device's interrupt."""
+        self.matrix.set_source(source, level)
+
+    def select(self, core: Core) -> None:
+        """The core that runs next: native code reads its clock."""
+        self.running = core
+        self.words[words.WAITED] = core.engine.interrupts.waited + core.offset
+
+    def _grant(self, core: Core, cycles: int) -> int:
+        self.words[words.WAITED] += cycles
+        return cycles
+
+    def pass_time(self, cycles: int) -> None:
+        """The running core rests for some cycles."""
+        core = self.running
+        core.engine.interrupts.let_pass(cycles)
+        self.words[words.WAITED] = core.engine.interrupts.waited + core.offset
+
+    def follow_lines(self) -> None:
+        """Interrupt levels of the serial devices as they are now."""
+        native.collect(self.words)
+        now = self.now()
+        self.matrix.set_source(Source.UART0, bool(native.update(self.words, words.UART, now)))
+        self.matrix.set_source(Source.USB_SERIAL_JTAG, self.usb.level())
+
+
+def _options(settings: Settings) -> EngineOptions:
+    return EngineOptions(
+        tier=settings.tier,
+        exceptions="vectors",
+        unmodelled="log-once",
+        stack_bytes=PAGE,
+        psram_bytes=PAGE,
+        track_fsr=True,
+        cache_dir=settings.cache_dir,
+    )
+
+
+def _empty_image() -> Image:
+    return Image("board", "", 0, (), Symbols([], "board"), (), b"")
