@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from emu.cpu import returns, state_tools
 from emu.cpu.calls import Argument, CallResult, argument_words, pack_words
 from emu.cpu.checker import Checker
+from emu.cpu.contested import Use, uses
 from emu.cpu.diagnostics import Check, Diagnostics
 from emu.cpu.hooks import Callback, GuestCall, Hook, Served
 from emu.cpu.interrupts import Interrupts
@@ -25,6 +26,7 @@ from emu.cpu.trapping import TrapMaker
 from emu.cpu.traps import Location, Trap, TrapKind
 from emu.cpu.unmodelled import Unmodelled
 from emu.image import Image
+from emu.isa.decode import Insn
 
 RETURN_ADDRESS = 0x4FFFFFF0
 """Where functions return to: no memory is mapped there, and its top two bits are those of code addresses."""
@@ -57,6 +59,14 @@ class Tier(Protocol):
 
     def run(self) -> ExitReason:
         """Run from PC; the state is complete when it returns. Raises Trap."""
+
+
+@runtime_checkable
+class Translating(Protocol):
+    """A tier that runs code of its own making."""
+
+    def instructions(self) -> Iterator[Insn]:
+        """The instructions that there is code for."""
 
 
 class Stopped(Exception):
@@ -318,6 +328,13 @@ class Engine:
             is_stepped = self.options.tier == "stepper" or bool(self.options.diagnostics)
             self._tier = self.stepper if is_stepped else self._make_translator()
         return self._tier
+
+    def contested(self) -> tuple[Use, ...]:
+        """Contested facts that results depend on: noticed by the stepper since the diagnostics were cleared,
+        and those that the code which is translated now may touch (:mod:`emu.cpu.contested`).
+        """
+        translated = self._tier.instructions() if isinstance(self._tier, Translating) else ()
+        return uses(self.diagnostics.contested, translated, self.readings, self.locate)
 
     def _make_translator(self) -> Tier:
         from emu.cpu.translator import Translator

@@ -86,6 +86,7 @@ def test_contested_facts_are_told() -> None:
     started = start(engine, Call("f"))
     engine.run()
     found = json_object(engine, started, engine.finish(started.entered), None)
-    assert found["contested"] == {"rur_accx_1": {f"{CODE + 3:#010x}": 1}}
+    place = f"{CODE + 3:#010x}"
+    assert found["contested"] == [{"fact": "rur_accx_1", "certain": True, "places": [place]}]
     line, _stack = notice_lines(engine.diagnostics, engine)
-    assert "contested fact rur_accx_1 (docs/contested.md), once in 1 place" in line
+    assert f"the result depends on contested fact rur_accx_1 (docs/contested.md), at {place}" in line
