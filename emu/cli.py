@@ -26,6 +26,7 @@ _COMMANDS = {
     "model": ("emu.cli_models", "model"),
     "history": ("emu.cli_history", "history"),
     "golden": ("emu.cli_golden", "golden"),
+    "mutate": ("emu.cli_mutate", "mutate"),
     "doctor": ("emu.cli_tools", "doctor"),
     "toolchain": ("emu.cli_tools", "toolchain"),
     "bench": ("emu.cli_bench", "bench"),
