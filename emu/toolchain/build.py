@@ -54,6 +54,17 @@ class Recipe:
 IMAGE = Recipe(ELF_NAME, (*INCLUDES, *FOLDERS), FOLDERS, INCLUDES, SCRIPT, BUILD_COMMAND)
 """The reference image."""
 
+AGENT_FOLDERS = ("numerics", "kernels", "models", "agent", "port/bare_agent")
+AGENT = Recipe(
+    "esp32s3-agent.elf",
+    ("include", *AGENT_FOLDERS, "port/bare/vectors.S"),
+    AGENT_FOLDERS,
+    (*INCLUDES, "agent", "port/bare"),
+    "port/bare_agent/agent.ld",
+    BUILD_COMMAND,
+)
+"""The agent (docs/wire.md) with all kernels and models, for RAM."""
+
 FLAGS = ("-O2", "-ffreestanding", "-ffp-contract=off", "-fno-common", "-gdwarf-4")
 C_FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror")
 FILE_FLAGS = {"numerics/memory.c": ("-fno-tree-loop-distribute-patterns",)}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-TargetName = Literal["image", "mirror"]
+TargetName = Literal["image", "mirror", "board"]
 
 
 @dataclass(frozen=True)
@@ -30,3 +30,6 @@ class Options:
     """Some examples are run again with every diagnostic (emu.verify.noticed)."""
     shrink_seconds: float = 10.0
     shrink_calls: int = 6000
+    port: str = ""
+    """With the board as target: pyserial URL of its line."""
+    baud: int | None = None
