@@ -18,7 +18,7 @@ NAMED = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
 
 
 @cache
-def tests_of(path: str) -> frozenset[str]:
+def functions_of(path: str) -> frozenset[str]:
     """Names of the test functions in a file; empty when there is no such file."""
     file = ROOT / path
     tree = ast.parse(file.read_text(encoding="utf-8")) if file.is_file() else ast.Module([], [])
@@ -34,5 +34,5 @@ def test_the_named_tests_exist(row: str) -> None:
     named = NAMED.findall(ROWS[row])
     assert named, f"{row} names no test"
     for path, name in named:
-        assert name in tests_of(path), f"{row}: {path} has no {name}"
+        assert name in functions_of(path), f"{row}: {path} has no {name}"
         assert name.startswith("test_")
