@@ -88,6 +88,7 @@ class Running:
             pass
         except Trap as trap:
             self._board.halt(str(trap))
+        machine.now()
         machine.follow_lines()
         if machine.settings.paced:
             self._pace()

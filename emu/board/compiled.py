@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite import ir
 from numba.core.ccallback import CFunc
+from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_SOURCES = ("words.py", "native.py")
+_SOURCES = ("words.py", "native.py", "compiled.py")
 DIRECT = numba.types.int64(
     numba.types.CPointer(numba.types.int64), numba.types.uint32, numba.types.uint32, numba.types.int64
 )
@@ -36,6 +38,20 @@ def direct(function: Callable[[Any, Any, Any, Any], Any]) -> int:
     made.compile()
     _KEPT.append(made)
     return int(made.address)
+
+
+@intrinsic
+def add_to_word(context: Any, address: Any, value: Any) -> Any:
+    """Add to the 32-bit word at a host address, modulo 2**32; for native code only."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(32)
+        place = builder.inttoptr(arguments[0], word.as_pointer())
+        total = builder.add(builder.load(place), builder.trunc(arguments[1], word))
+        builder.store(total, place)
+        return total
+
+    return numba.types.uint32(numba.types.int64, numba.types.int64), codegen
 
 
 _KEPT: list[Any] = []

@@ -79,6 +79,8 @@ class Line:
         parts: list[bytes] = []
         self._each(tail, count, lambda at, i, n: parts.append(self._copy_out(start + at, n)))
         self.set_word(words.TX_TAIL, tail + count)
+        if count and self.word(words.TX_STAGED) - tail > words.RING // 2:
+            self.wake()  # the guest may be waiting for room
         return b"".join(parts)
 
     @property

@@ -26,6 +26,7 @@ from emu.cpu.engine import Engine
 from emu.cpu.map import MMU_BLOCK, PAGE, PSRAM_START
 from emu.cpu.mmu import ENTRIES, INVALID, Mmu
 from emu.cpu.options import EngineOptions
+from emu.cpu.state import OFFSETS, address_of
 from emu.cpu.state_tools import prepare_call
 from emu.image import Image
 from emu.image.symbols import Symbols
@@ -33,6 +34,8 @@ from emu.image.symbols import Symbols
 log = logging.getLogger("emu.board")
 
 UART_DEPTH, USB_DEPTH = 128, 64
+LONGEST_SKIP = 400_000
+"""Cycles of a turn that may pass while firmware polls."""
 
 
 @dataclass
@@ -74,6 +77,7 @@ class Machine:
         self.uart_line = Line(self.words, words.UART, UART_DEPTH)
         self.usb_line = Line(self.words, words.USB, USB_DEPTH, holds_back=True)
         self._returned = returned
+        self._skipped = 0
         for core in self.cores:
             self._connect_core(core, rest)
         self.matrix = Matrix([core.engine.interrupts for core in self.cores])
@@ -232,9 +236,21 @@ class Machine:
     def now(self) -> int:
         """Board time in cycles; it never goes back."""
         core = self.running
+        self._note_skipped(core)
         latest = max(int(self.words[words.LATEST]), core.engine.interrupts.cycles + core.offset)
         self.words[words.LATEST] = latest
         return latest
+
+    def _note_skipped(self, core: Core) -> None:
+        """Time that native code let pass belongs to the core's clock."""
+        skipped = int(self.words[words.SKIPPED])
+        if skipped:
+            self.words[words.SKIPPED] = 0
+            core.engine.interrupts.waited += skipped
+            core.engine.interrupts.changed()
+            self._skipped += skipped
+            if self._skipped > LONGEST_SKIP:
+                self.stop_cores()
 
     def cycles(self) -> int:
         """As :meth:`now`, for devices."""
@@ -252,7 +268,10 @@ class Machine:
     def select(self, core: Core) -> None:
         """The core that runs next: native code reads its clock."""
         self.running = core
+        self._skipped = 0
+        state = core.engine.state
         self.words[words.WAITED] = core.engine.interrupts.waited + core.offset
+        self.words[words.CCOUNT_ADDRESS] = address_of(state) + OFFSETS["CCOUNT"]
 
     def _grant(self, core: Core, cycles: int) -> int:
         self.words[words.WAITED] += cycles

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numba import carray
 
-from emu.board.compiled import direct, native
+from emu.board.compiled import add_to_word, direct, native
 from emu.board.words import (
     ARRIVAL,
     BYTE_CYCLES,
+    CCOUNT_ADDRESS,
     DEPTH,
     EMPTY_AT,
     ENABLED,
@@ -44,7 +45,10 @@ from emu.board.words import (
     RXFIFO_FULL,
     RXFIFO_OVF,
     RXFIFO_TOUT,
+    SAME,
+    SEEN,
     SIZE,
+    SKIPPED,
     TIMED_OUT,
     TIMEOUT_CYCLES,
     TOTAL,
@@ -71,6 +75,8 @@ USB_EP1, USB_EP1_CONF = 0x00, 0x04
 PAGE_MASK = 0xFFFFF000
 IDLE_POLLS = 300
 """Looks at an empty receiver in a row, after which the processor may wait for the host."""
+SAME_POLLS = 4
+"""Looks in a row that find nothing new, after which time passes to the next byte at once (timed lines)."""
 REST = 0xE000C000
 """STATUS of a UART whose modem lines and data lines are at rest."""
 
@@ -134,7 +140,7 @@ def update(c: Words, b: int, now: int) -> Any:
 def take(c: Words, b: int, now: int) -> Any:
     """The next byte of the receive FIFO; an empty one gives its last byte again."""
     receive(c, b, now)
-    c[b + IDLE] = 0
+    c[b + IDLE] = c[b + SAME] = 0
     if c[b + FIFO_WRITTEN] != c[b + FIFO_READ]:
         c[b + FIFO_READ] += 1
     return c[b + FIFO + (c[b + FIFO_READ] - 1) % FIFO_WORDS]
@@ -143,7 +149,7 @@ def take(c: Words, b: int, now: int) -> Any:
 @native
 def put(c: Words, b: int, value: int, now: int) -> None:
     """A byte into the transmit FIFO; a full one loses it."""
-    c[b + IDLE] = 0
+    c[b + IDLE] = c[b + SAME] = 0
     if waiting_out(c, b, now) >= c[b + DEPTH] or c[b + TX_STAGED] - c[b + TX_TAIL] >= RING:
         c[b + TX_LOST] += 1
         return
@@ -158,12 +164,15 @@ def put(c: Words, b: int, value: int, now: int) -> None:
 
 @native
 def is_idle(c: Words, b: int, now: int) -> Any:
-    """Nothing to read and nothing on its way, for the last of many looks in a row."""
-    if c[b + FIFO_WRITTEN] != c[b + FIFO_READ] or c[b + RX_TAIL] != c[b + RX_HEAD]:
+    """Nothing to do before the host does something, for the last of many looks in a row."""
+    out = waiting_out(c, b, now)
+    is_blocked = out > 0 and c[b + BYTE_CYCLES] == 0
+    is_empty = c[b + FIFO_WRITTEN] == c[b + FIFO_READ] and c[b + RX_TAIL] == c[b + RX_HEAD]
+    if not is_blocked and not (is_empty and out == 0):
         c[b + IDLE] = 0
         return False
     c[b + IDLE] += 1
-    return c[b + IDLE] > IDLE_POLLS and waiting_out(c, b, now) == 0
+    return c[b + IDLE] > IDLE_POLLS
 
 
 @native
@@ -183,6 +192,45 @@ def usb_status(c: Words, b: int, now: int) -> Any:
 
 
 @native
+def next_event(c: Words, b: int, now: int) -> Any:
+    """When the next byte of a timed line will be complete, either way; ``now`` when none is on its way."""
+    byte, moment = c[b + BYTE_CYCLES], now
+    out = waiting_out(c, b, now)
+    if out > 0:
+        moment = c[b + TX_FREE] - (out - 1) * byte
+    if c[b + ARRIVAL] >= 0 and (out == 0 or c[b + ARRIVAL] < moment):
+        moment = c[b + ARRIVAL]
+    return moment
+
+
+@native
+def polled_status(c: Words, b: int, now: int, budget: Any) -> Any:
+    """STATUS for firmware that polls it: time passes to the next byte when nothing else happens.
+
+    -1 when more time would pass than the slice has, so that timers are looked at first.
+    """
+    value = status(c, b, now)
+    if value != c[b + SEEN] or c[b + BYTE_CYCLES] == 0:
+        c[b + SEEN] = value
+        c[b + SAME] = 0
+        return value
+    c[b + SAME] += 1
+    if c[b + SAME] < SAME_POLLS:
+        return value
+    skipped = next_event(c, b, now) - now
+    if c[SKIPPED] + skipped >= budget:
+        return -1
+    if skipped > 0:
+        c[SKIPPED] += skipped
+        c[WAITED] += skipped
+        c[LATEST] = now + skipped
+        add_to_word(c[CCOUNT_ADDRESS], skipped)
+        value = status(c, b, now + skipped)
+        c[b + SEEN] = value
+    return value
+
+
+@native
 def collect(c: Words) -> None:
     """Finish the store to a transmit register that translated code has made last."""
     b = c[PENDING]
@@ -199,12 +247,12 @@ def clock(c: Words, budget: int) -> Any:
 
 
 @native
-def register_value(c: Words, page: int, offset: int, now: int) -> Any:
+def register_value(c: Words, page: int, offset: int, now: int, budget: Any) -> Any:
     """A register that is polled, -1 for one that Python has to answer (also when the guest is idle)."""
     if page == UART_PAGE and offset == UART_FIFO:
         return take(c, UART, now)
     if page == UART_PAGE and offset == UART_STATUS and not is_idle(c, UART, now):
-        return status(c, UART, now)
+        return polled_status(c, UART, now, budget)
     if page == USB_PAGE and offset == USB_EP1:
         return take(c, USB, now)
     if page == USB_PAGE and offset == USB_EP1_CONF and not is_idle(c, USB, now):
@@ -219,7 +267,7 @@ def load(c: Words, address: Any, size: Any, budget: Any) -> Any:
     if (page != UART_PAGE and page != USB_PAGE) or size > 4 or offset & 3:
         return 0
     collect(c)
-    value = register_value(c, page, offset, clock(c, budget))
+    value = register_value(c, page, offset, clock(c, budget), budget)
     if value < 0:
         return 0
     c[MAILBOX + (offset >> 3)] = value << (8 * (offset & 4))

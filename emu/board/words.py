@@ -18,6 +18,10 @@ PENDING = 4
 """Block of the line whose transmit register was written last, 0 when nothing is to be collected."""
 PENDING_PLACE = 5
 PENDING_NOW = 6
+SKIPPED = 7
+"""Cycles of this slice that native code let pass while firmware polled; part of WAITED already."""
+CCOUNT_ADDRESS = 8
+"""Host address of the running core's CCOUNT."""
 
 MAILBOX = 16
 MAILBOX_WORDS = 512
@@ -42,6 +46,10 @@ TIMEOUT_CYCLES, LAST_RX, TIMED_OUT = 15, 16, 17
 TX_BUSY = 18
 LOST, TX_LOST = 19, 20
 IDLE = 21
+SAME = 23
+"""Looks at the status in a row between which nothing has changed and no byte was moved."""
+SEEN = 24
+"""The status at the last look."""
 HOLDS_BACK = 22
 """Written bytes stay until a whole packet is there or the guest says so (USB)."""
 LINE_WORDS = 32
