@@ -202,6 +202,16 @@ class Board:
         self.machine.enter(address)
         self._become(Running(self))
 
+    def run_from_flash(self) -> None:
+        """The ROM boots as after a reset, without one."""
+        self.say("\r\n")
+        self._boot()
+
+    @property
+    def is_stopping(self) -> bool:
+        """The board is being switched off."""
+        return self._is_stopping
+
     def start_loader(self) -> None:
         """The ROM waits for download commands."""
         self._become(Loader(self))
@@ -264,13 +274,14 @@ class Board:
         if is_download:
             self.say("waiting for download\r\n")
             self.start_loader()
-        elif self.image is not None:
-            self.machine.load(self.image)
-            self.enter(self.image.entry)
         else:
             self._boot()
 
     def _boot(self) -> None:
+        if self.image is not None:
+            self.machine.load(self.image)
+            self.enter(self.image.entry)
+            return
         try:
             entry = load_from_flash(self.machine.memory, self.flash, self.say)
         except BootError as error:

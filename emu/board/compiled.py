@@ -40,7 +40,7 @@ def direct(function: Callable[[Any, Any, Any, Any], Any]) -> int:
     return int(made.address)
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def add_to_word(context: Any, address: Any, value: Any) -> Any:
     """Add to the 32-bit word at a host address, modulo 2**32; for native code only."""
 
