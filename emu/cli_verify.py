@@ -23,7 +23,9 @@ _FILE = click.Path(path_type=Path)
 @click.option("--replay", type=_FILE, help="Only the case of this file.")
 @click.option("--exhaustive", is_flag=True, help="Every input pattern of the elementwise kernels.")
 @click.option("--slice", "part", metavar="I/N", default="0/1", help="Every n-th block of an exhaustive run.")
-@click.option("--target", type=click.Choice(["image", "mirror"]), default="image", show_default=True)
+@click.option("--target", type=click.Choice(["image", "mirror", "board"]), help="Default: image; board with --port.")
+@click.option("--port", default="", metavar="URL", help="Board: /dev/ttyACM0, COM3, socket://..., rfc2217://...")
+@click.option("--baud", type=click.IntRange(9600, 5_000_000), help="Speed of the board's line, if it can change.")
 @click.option("--tier", type=click.Choice(["translator", "stepper"]), default="translator", show_default=True)
 @click.option(
     "--fused",
@@ -58,6 +60,7 @@ def verify(**options: Any) -> int:
     Exit code: 0 equal, 1 mismatch, 2 wrong use, 4 the firmware trapped, 5 trouble of our own, 130
     interrupted.
     """
+    options["target"] = options["target"] or ("board" if options["port"] else "image")
     if options.pop("models"):
         from emu.verify.models import ModelsRequest, run_models
 

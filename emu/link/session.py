@@ -171,7 +171,7 @@ class Session:
         if now - self._moved < wait:
             return wait
         self._check_silence(now, long)
-        self._ask()
+        self._ask(with_replies=False)
         return min(wait * 2, self.timing.longest)
 
     def _check_silence(self, now: float, long: Request | None) -> None:
@@ -195,11 +195,12 @@ class Session:
         self._moved = self._heard = time.monotonic()
         self._ask()
 
-    def _ask(self) -> None:
-        """POLL: what is missing on either side?"""
+    def _ask(self, with_replies: bool = True) -> None:
+        """POLL: what is missing on either side? ``with_replies``: those that are missing here are surely lost."""
         self._asked_at = self._window.frames
         self.tally.add("polls")
-        self._send(Type.POLL, self._window.wanted().to_bytes(4, "little"))
+        wanted = self._window.wanted() if with_replies else 0
+        self._send(Type.POLL, wanted.to_bytes(4, "little"))
 
     def _ask_once(self) -> None:
         if self._asked_at is None and self._window.sent:
@@ -296,6 +297,8 @@ class Session:
         for sequence, request in self._window.missing_there(status, asked):
             self.tally.add("repeated")
             self._send(request.type, request.payload, sequence)
+        if self._window.has_reply_there(status):
+            self._ask()
 
     def _look_at_nonce(self) -> None:
         """Raise BoardReset when the board is not in the run in which this session began."""

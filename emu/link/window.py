@@ -79,6 +79,10 @@ class Window:
         ack = self.ack
         return sum(1 << (s - ack) for s in self.sent if s - ack < 32)
 
+    def has_reply_there(self, status: Status) -> bool:
+        """A request is executed whose reply is not here: it must have been lost on its way."""
+        return any(0 <= s - status.base < 32 and status.done >> (s - status.base) & 1 for s in self.sent)
+
     def missing_there(self, status: Status, asked: int) -> list[tuple[int, Request]]:
         """Requests sent before frame ``asked`` that the board lacks; marked as sent again."""
         found = []
