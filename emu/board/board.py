@@ -16,7 +16,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
-from emu.board import words
 from emu.board.boot import BootError, boot_lines, load_from_flash
 from emu.board.chip import CPU_HZ, Reset
 from emu.board.flash import Flash
@@ -32,9 +31,9 @@ from emu.image import Image, load_image
 log = logging.getLogger("emu.board")
 
 TURN = 400_000
-"""Cycles of a turn of one core when nothing outside can ask for an interrupt."""
-SHORT_TURN = 24_000
-"""... when a serial device may ask for one, or two cores run: a tenth of a millisecond."""
+"""Cycles of a turn of one core; what the host does shows between turns."""
+SHORT_TURN = 48_000
+"""... when two cores run: a fifth of a millisecond."""
 REST = 0.02
 """Seconds that a core rests at most before the board looks around."""
 AHEAD = 0.002
@@ -77,9 +76,8 @@ class Running:
     def turn(self) -> None:
         """One turn of each core that runs. What stops the emulator halts the chip, and is told."""
         machine = self._machine
-        both = machine.cores[1].runs
-        is_watched = machine.uart_line.word(words.ENABLED) or machine.usb.values.get(0x10, 0)
-        length = SHORT_TURN if both or is_watched else TURN
+        length = SHORT_TURN if machine.cores[1].runs else TURN
+        machine.follow_lines()
         try:
             for core in machine.cores:
                 if core.runs:
@@ -132,7 +130,8 @@ class Board:
             self._returned,
             lambda: 0 if self._is_download else 8,
         )
-        self.line: Line = self.machine.usb_line if settings.console == "usb" else self.machine.uart_line
+        self.line: Line = self.machine.line
+        self.machine.on_fatal = lambda text: self._later(lambda: self.halt(text.strip()))
         for line in (self.machine.uart_line, self.machine.usb_line):
             line.wake = self._wake.set
         self.on_output: Callable[[], None] = lambda: None

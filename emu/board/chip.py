@@ -11,6 +11,7 @@ XTAL_HZ = 40_000_000
 RTC_SLOW_HZ = 136_000
 """The RC oscillator that the RTC watchdog counts with, nominally."""
 
+ROM_START = 0x40000000
 ROM_STACK = 0x3FCEB710
 """Top of core 0's stack in the ROM's part of RAM."""
 ROM_RETURN = 0x4000FFF0

@@ -13,8 +13,8 @@ import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from emu.board.chip import CHIP_ID
 from emu.board.flash import SECTOR
+from emu.board.rom.system import security_info
 from emu.board.slip import Decoder, encode
 from emu.cpu.memory import MemoryFault
 
@@ -213,8 +213,7 @@ class Loader:
         return b""
 
     def _security(self, _data: bytes) -> bytes:
-        """Flags, encryption counter, key purposes, chip, version: nothing is locked."""
-        return struct.pack("<IB7sII", 0, 0, bytes(7), CHIP_ID, 0)
+        return security_info()
 
 
 def _block(data: bytes, checksum: int) -> bytes:

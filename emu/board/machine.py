@@ -9,13 +9,19 @@ from dataclasses import dataclass
 
 import emu.rom
 from emu.board import native, words
-from emu.board.chip import ROM_RETURN, ROM_STACK, Reset, Source
+from emu.board.chip import ROM_RETURN, ROM_STACK, ROM_START, Reset, Source
 from emu.board.flash import Flash
 from emu.board.line import Line, new_words
 from emu.board.matrix import Matrix
 from emu.board.misc import System, new_cache, new_efuses, new_gpio, new_storage, new_syscon
+from emu.board.patient import PatientTranslator
 from emu.board.registers import Page, Registers
-from emu.board.rom_code import ROM_START, vectors
+from emu.board.rom import board_functions
+from emu.board.rom import flash as rom_flash
+from emu.board.rom import uart as rom_uart
+from emu.board.rom.code import CODE, CODE_SIZE, CODED, functions, vectors
+from emu.board.rom.interrupts import RomInterrupts
+from emu.board.rom.system import ADDRESSES
 from emu.board.rtc import Rtc
 from emu.board.settings import Settings
 from emu.board.spi import Spi1
@@ -30,10 +36,13 @@ from emu.cpu.state import OFFSETS, address_of
 from emu.cpu.state_tools import prepare_call
 from emu.image import Image
 from emu.image.symbols import Symbols
+from emu.rom import Rom, rom_address
 
 log = logging.getLogger("emu.board")
 
 UART_DEPTH, USB_DEPTH = 128, 64
+ROM_UART_INTERRUPT = 5
+"""The ROM has mapped UART0 to it."""
 LONGEST_SKIP = 400_000
 """Cycles of a turn that may pass while firmware polls."""
 
@@ -77,9 +86,13 @@ class Machine:
         self.uart_line = Line(self.words, words.UART, UART_DEPTH)
         self.usb_line = Line(self.words, words.USB, USB_DEPTH, holds_back=True)
         self._returned = returned
+        self._line_alarm = 0
+        self.on_fatal: Callable[[str], None] = log.error
         self._skipped = 0
         for core in self.cores:
             self._connect_core(core, rest)
+            if settings.tier == "translator":
+                core.engine._tier = PatientTranslator(core.engine)
         self.matrix = Matrix([core.engine.interrupts for core in self.cores])
         self.uart = Uart(self.uart_line, self.now, self.follow_lines, settings.paced)
         self.usb = UsbSerial(self.usb_line, self.now, self.follow_lines)
@@ -87,11 +100,12 @@ class Machine:
         self.rtc = Rtc(self)
         self.system = System(self, self._core1_changed)
         self.core1_entry = 0
-        self.spi = Spi1(flash, self._unknown)
+        self.spi = Spi1(flash, self.unknown)
+        self.streams: dict[int, object] = {}
+        """States of MD5 and inflate of the ROM, by the guest's context."""
         self.devices = self._devices(strap)
-        self.roms = [emu.rom.serve(core.engine, board=self) for core in self.cores]
-        for core in self.cores:
-            core.engine.serve(ROM_RETURN, lambda _guest: self._end_of_call())
+        self.rom_interrupts = [RomInterrupts(self, core) for core in self.cores]
+        self.roms = [self._serve_rom(core) for core in self.cores]
         self._map_rom()
         load, store = native.entry_points()
         self.memory.set_direct(load, store, int(self.words.ctypes.data))
@@ -143,13 +157,56 @@ class Machine:
             device.memory = self.memory
         return devices
 
+    def _serve_rom(self, core: Core) -> Rom:
+        engine = core.engine
+        rom = emu.rom.serve(engine, board=self, extra=board_functions())
+        # What the guest prints goes to its console too, whatever function of the ROM formats it.
+        setattr(rom, "print", self._print)  # noqa: B010
+        engine.serve(ROM_RETURN, lambda _guest: self._end_of_call())
+        for address, function in ADDRESSES.items():
+            for hook in engine.stepper.hooks.at(address):
+                hook.remove()
+            rom.serve_at(f"{address:#x}", address, function)
+        for name in CODED:
+            for hook in engine.stepper.hooks.at(rom_address(name)):
+                hook.remove()
+        return rom
+
     def _map_rom(self) -> None:
         """After the ROM's functions are served: they are served only where no memory is."""
-        buffer = self.memory.new_buffer(PAGE)
-        self.memory.add_ram("ROM (vectors)", ROM_START, PAGE, "rx", buffer)
+        self.memory.add_ram("ROM (vectors)", ROM_START, PAGE, "rx")
+        self.memory.add_ram("ROM (code)", CODE, CODE_SIZE, "rx")
         self.memory.write(ROM_START, vectors())
+        for address, code in functions():
+            self.memory.write(address, code)
 
-    def _unknown(self, what: str) -> None:
+    def _print(self, text: str) -> None:
+        """Text of the guest that the ROM formats: to the FIFO, as the ROM's own loop would."""
+        for value in text.encode("latin-1", "replace"):
+            native.put(self.words, self.uart_line.block, value, self.now())
+
+    def fatal(self, text: str) -> None:
+        """An exception that only the ROM handles: it says so and stops."""
+        self.uart_line.rom_write(text.encode())
+        self.on_fatal(text)
+        self.stop_cores()
+
+    def rom_interrupts_of(self, engine: Engine) -> RomInterrupts:
+        """Those of a core."""
+        return self.rom_interrupts[engine.core]
+
+    def set_core1_entry(self, address: int) -> None:
+        """Where core 1 begins after its reset."""
+        self.core1_entry = address
+        self._core1_changed(False)
+
+    @property
+    def line(self) -> Line:
+        """The line that the console is."""
+        return self.usb_line if self.settings.console == "usb" else self.uart_line
+
+    def unknown(self, what: str) -> None:
+        """Something that is not modelled is used."""
         device = self.memory.unmodelled
         use = getattr(device, "use", None)
         if use is not None:
@@ -172,9 +229,23 @@ class Machine:
                 self.rtc.restart(cause)
             else:
                 device.reset()
-        for rom in self.roms:
+        for rom, interrupts in zip(self.roms, self.rom_interrupts, strict=True):
             rom.reset()
+            interrupts.reset()
+        self.streams.clear()
+        self._line_alarm = 0
+        self.core1_entry = 0
+        self._prepare_rom_data()
         self.cores[0].runs = True
+
+    def _prepare_rom_data(self) -> None:
+        """The variables of the ROM that programs look at, and the interrupt that it reads the UART with."""
+        memory, is_usb = self.memory, self.settings.console == "usb"
+        memory.write(rom_uart.DEVICE, rom_uart.device_data(is_usb, self.uart.baud))
+        memory.write(rom_flash.CHIP, rom_flash.chip_data(self.flash.id, self.flash.size))
+        memory.write(rom_flash.DATA_POINTER, rom_flash.CHIP.to_bytes(4, "little"))
+        memory.write(rom_flash.FUNCTIONS_POINTER, rom_flash.LEGACY_FUNCTIONS.to_bytes(4, "little"))
+        self.matrix.set(4 * Source.UART0, ROM_UART_INTERRUPT)
 
     def load(self, image: Image) -> None:
         """An ELF file's segments into memory, where the ROM (or the second stage) would have put them."""
@@ -225,12 +296,14 @@ class Machine:
         self.stop_cores()
 
     def _core1_changed(self, is_reset: bool) -> None:
+        """Core 1 begins at its entry when it is let out of its reset and knows where."""
         core = self.cores[1]
-        if is_reset and self.system.core1_runs:
+        may_run = self.system.core1_runs and bool(self.core1_entry)
+        if may_run and (is_reset or not core.runs):
             core.engine.reset()
             core.offset = self.now()
             self.enter(self.core1_entry, 1)
-        core.runs = self.system.core1_runs and bool(self.core1_entry)
+        core.runs = may_run
 
     # --- time and lines -----------------------------------------------------------------------------------
     def now(self) -> int:
@@ -289,6 +362,10 @@ class Machine:
         now = self.now()
         self.matrix.set_source(Source.UART0, bool(native.update(self.words, words.UART, now)))
         self.matrix.set_source(Source.USB_SERIAL_JTAG, self.usb.level())
+        moment = int(native.next_interrupt(self.words, words.UART, now))
+        if moment >= 0 and not now < self._line_alarm <= moment:
+            self._line_alarm = moment
+            self.call_at(moment, self.follow_lines)
 
 
 def _options(settings: Settings) -> EngineOptions:

@@ -73,6 +73,7 @@ UART_PAGE, USB_PAGE = 0x60000000, 0x60038000
 UART_FIFO, UART_STATUS = 0x00, 0x1C
 USB_EP1, USB_EP1_CONF = 0x00, 0x04
 PAGE_MASK = 0xFFFFF000
+FOREVER = 1 << 62
 IDLE_POLLS = 300
 """Looks at an empty receiver in a row, after which the processor may wait for the host."""
 SAME_POLLS = 4
@@ -228,6 +229,26 @@ def polled_status(c: Words, b: int, now: int, budget: Any) -> Any:
         value = status(c, b, now + skipped)
         c[b + SEEN] = value
     return value
+
+
+@native
+def next_interrupt(c: Words, b: int, now: int) -> Any:
+    """When the line will ask for an enabled interrupt by itself, -1 for never."""
+    wanted = c[b + ENABLED] & ~c[b + RAW]
+    byte, moment = c[b + BYTE_CYCLES], FOREVER
+    count, coming = c[b + FIFO_WRITTEN] - c[b + FIFO_READ], c[b + RX_HEAD] - c[b + RX_TAIL]
+    first = c[b + ARRIVAL] if c[b + ARRIVAL] >= 0 else now + byte
+    if wanted & RXFIFO_FULL and byte and 0 < c[b + FULL_AT] - count <= coming:
+        moment = min(moment, first + (c[b + FULL_AT] - count - 1) * byte)
+    if wanted & RXFIFO_TOUT and c[b + TIMEOUT_CYCLES] and (count > 0 or coming > 0):
+        last = first + (coming - 1) * byte if byte and coming > 0 else c[b + LAST_RX]
+        if c[b + TIMED_OUT] == 0 or coming > 0:
+            moment = min(moment, last + c[b + TIMEOUT_CYCLES])
+    if wanted & TXFIFO_EMPTY and byte:
+        moment = min(moment, c[b + TX_FREE] - (c[b + EMPTY_AT] - 1) * byte)
+    if wanted & TX_DONE and c[b + TX_BUSY]:
+        moment = min(moment, c[b + TX_FREE])
+    return max(moment, now + 1) if moment < FOREVER else -1
 
 
 @native

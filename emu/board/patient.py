@@ -1,0 +1,50 @@
+"""The translator for a board: native code is made in small steps, so that a board always answers soon.
+
+A loader or a host program gives up after seconds, and code that runs once or twice is stepped faster than native
+code is made of it. Units are small at first; those that turn out to be busy are made again, whole, with full
+effort, or come from the cache of an earlier run.
+"""
+
+from __future__ import annotations
+
+from emu.cpu.engine import Engine
+from emu.cpu.translator import Translator
+from emu.cpu.translator.discover import LIMIT, discover
+from emu.cpu.translator.library import unit_key
+from emu.cpu.translator.native import FULL
+from emu.cpu.translator.unit import SYMBOL
+
+LOOKS = 12
+"""Times that an address is reached before native code is made for it."""
+KNOWN = 200_000
+"""Addresses that are counted."""
+FIRST_LIMIT = 48
+"""Instructions of a unit at first."""
+
+
+class PatientTranslator(Translator):
+    """As Translator, from the ``LOOKS``th time on that an address is reached."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._reached: dict[int, int] = {}
+
+    def _unit(self, pc: int) -> int | None:
+        count = self._reached.get(pc, 0) + 1
+        if count <= LOOKS:
+            if len(self._reached) > KNOWN:
+                self._reached.clear()
+            self._reached[pc] = count
+            return None
+        self.unit_limit = LIMIT if pc in self._busy or self._is_known(pc) else FIRST_LIMIT
+        return super()._unit(pc)
+
+    def _is_known(self, pc: int) -> bool:
+        """The whole unit has been made with full effort before."""
+        mode = self._mode
+        assert mode is not None
+        code = discover(self._reader, pc, self._hints.get(pc, frozenset()), mode.has_loops, LIMIT)
+        if code is None:
+            return False
+        code.careful = frozenset(at for at in self._careful if code.covers(at))
+        return self._library.known_unit(unit_key(code, mode, self.choices, FULL), SYMBOL) is not None
