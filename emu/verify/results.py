@@ -45,6 +45,9 @@ class Piece:
     error: str = ""
     instructions: int = 0
     seconds: float = 0.0
+    leaking: int = 0
+    """Examples after which memory stayed allocated; ``leak``: a block of the first."""
+    leak: str = ""
     noticed: Noticed = field(default_factory=Noticed)
     is_link_fault: bool = False
     """``error`` is about the line to a board."""
@@ -65,6 +68,8 @@ class KernelResult:
     instructions: int = 0
     seconds: float = 0.0
     pieces: int = 0
+    leaking: int = 0
+    leak: str = ""
     noticed: Noticed = field(default_factory=Noticed)
     is_link_fault: bool = False
 
@@ -86,6 +91,8 @@ class KernelResult:
         self.seconds += piece.seconds
         if piece.error and not self.error:
             self.error, self.is_link_fault = piece.error, piece.is_link_fault
+        self.leaking += piece.leaking
+        self.leak = self.leak or piece.leak
         self.noticed.merge(piece.noticed)
         if piece.failure is not None and (self.failure is None or piece.failure.number < self.failure.number):
             self.failure = piece.failure

@@ -85,6 +85,9 @@ class Runner:
             outcome = self.check(kernel, case)
             piece.examples += 1
             piece.instructions += outcome.instructions or 0
+            if outcome.leaks:
+                piece.leaking += 1
+                piece.leak = piece.leak or outcome.leaks[0]
             if self._inspector is not None:
                 self._inspector.look(kernel, case, outcome, piece.noticed)
             if outcome.bad:

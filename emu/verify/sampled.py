@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ from emu.verify.results import Failure, Piece
 from emu.verify.runner import Progress, Runner
 from emu.verify.strategies import CHUNK, cases
 
+_FILE_NAME = re.compile(r"[^A-Za-z0-9_.$-]+")
+"""C++ names have characters that file names should not have."""
 _TASKS_PER_KERNEL = 40
 RunnerFactory = Callable[[], Runner]
 Settle = Callable[[Campaign, Task, Piece], None]
@@ -114,7 +117,7 @@ def save_failure(campaign: Campaign, task: Task, piece: Piece) -> None:
     failure = piece.failure
     folder = campaign.options.out or Path("emu-verify")
     label = "earlier" if failure.known else str(failure.number)
-    path = folder / f"{task.symbol}-{label}.json"
+    path = folder / f"{_FILE_NAME.sub('_', task.symbol)}-{label}.json"
     note = {"message": headline(campaign.results[task.symbol].kernel, failure)}
     try:
         save(path, failure.case, note)
