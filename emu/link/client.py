@@ -21,6 +21,7 @@ from emu.link.requests import (
     check_request,
     fill_request,
     list_request,
+    map_request,
     parse_called,
     parse_functions,
     parse_ran,
@@ -58,6 +59,11 @@ class Client:
             found += more
             if len(found) >= total or not more:
                 return found
+
+    def map_memories(self, offset: int, size: int, psram: int) -> None:
+        """Show a piece of the flash chip, and PSRAM. Raises Refused (10) on boards that do it themselves."""
+        self.ask([map_request(offset, size, psram)])
+        self.__dict__.pop("regions", None)
 
     @cached_property
     def kernels(self) -> dict[str, Function]:

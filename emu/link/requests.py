@@ -116,6 +116,11 @@ def buffer_request(buffer: int, region: int, offset: int, size: int) -> Request:
     return Request(Type.BUFFER, struct.pack("<IIII", buffer, region, offset, size))
 
 
+def map_request(offset: int, size: int, psram: int) -> Request:
+    """MAP: a piece of flash and PSRAM as regions."""
+    return Request(Type.MAP, struct.pack("<III", offset, size, psram))
+
+
 def write_requests(buffer: int, offset: int, data: bytes, payload: int) -> list[Request]:
     """WRITE, as many as it takes."""
     step = (payload - 8) & ~15

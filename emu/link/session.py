@@ -7,6 +7,7 @@ sends on its own account except events, so every timer is here.
 from __future__ import annotations
 
 import secrets
+import struct
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -57,7 +58,8 @@ class Session:
         self._splitter = Splitter()
         self._hello: Hello | None = None
         self._heard = self._moved = time.monotonic()
-        self._asked_at: int | None = None
+        self._asked: dict[int, int] = {}
+        self._tag = 0
         self._pongs: list[bytes] = []
         self._bad_pieces: list[bytes] = []
         self._status: Status | None = None
@@ -132,7 +134,7 @@ class Session:
                 return
             self._status = None
             bad = list(self._bad_pieces)
-            self._send(Type.POLL, bytes(4))
+            self._send(Type.POLL, bytes(8))
             self._collect(self.timing.hello, self._has_status)
             test.look(encode(self._frame(Type.PING, test.payload)), bad, self._status)
         text = complaint(test)
@@ -147,7 +149,7 @@ class Session:
         numbers = self._window.add(requests)
         self.tally.add("requests", len(requests))
         self._moved = self._heard = time.monotonic()
-        self._asked_at = None
+        self._asked.clear()
         wait = self._first_wait()
         while not self._window.idle:
             try:
@@ -196,14 +198,15 @@ class Session:
         self._ask()
 
     def _ask(self, with_replies: bool = True) -> None:
-        """POLL: what is missing on either side? ``with_replies``: those that are missing here are surely lost."""
-        self._asked_at = self._window.frames
+        """POLL: what is missing on either side? ``with_replies``: those missing here are surely lost."""
+        self._tag = self._tag % 0xFFFFFFFF + 1
+        self._asked[self._tag] = self._window.frames
         self.tally.add("polls")
         wanted = self._window.wanted() if with_replies else 0
-        self._send(Type.POLL, wanted.to_bytes(4, "little"))
+        self._send(Type.POLL, struct.pack("<II", wanted, self._tag))
 
     def _ask_once(self) -> None:
-        if self._asked_at is None and self._window.sent:
+        if not self._asked and self._window.sent:
             self._ask()
 
     # --- frames ------------------------------------------------------------------------------------
@@ -290,10 +293,11 @@ class Session:
             self._answer(status)
 
     def _answer(self, status: Status) -> None:
-        if self._asked_at is None:
+        asked = self._asked.pop(status.tag, None)
+        if asked is None:
             self._ask_once()
             return
-        asked, self._asked_at = self._asked_at, None
+        self._asked = {tag: at for tag, at in self._asked.items() if tag > status.tag}
         for sequence, request in self._window.missing_there(status, asked):
             self.tally.add("repeated")
             self._send(request.type, request.payload, sequence)
@@ -339,7 +343,7 @@ class Session:
     def _hears(self) -> bool:
         self._status = None
         for _ in range(3):
-            self._send(Type.POLL, bytes(4))
+            self._send(Type.POLL, bytes(8))
             self._collect(0.25, self._has_status)
             if self._has_status():
                 return True

@@ -36,6 +36,7 @@ class Type(IntEnum):
     CALL = 0x16
     RUN = 0x17
     BAUD = 0x18
+    MAP = 0x19
     LOG = 0xC0
     BOOT = 0xC1
     MARK = 0xC2
@@ -73,7 +74,7 @@ STATUS_TEXT: Final = {
 }
 
 _HELLO = struct.Struct("<IIQQIIIIIIIIIIIII32sIIIIIII24s")
-_STATUS = struct.Struct("<QIIIIIHHHHI24s")
+_STATUS = struct.Struct("<QIIIIIHHHHI24sI")
 
 
 def _text(field: bytes) -> str:
@@ -138,6 +139,7 @@ class Status:
     last_newlines: int
     last_returns: int
     lost: int
+    tag: int
     stage: str
 
     @classmethod
@@ -146,5 +148,5 @@ class Status:
         if len(payload) != _STATUS.size:
             return None
         f: Any = _STATUS.unpack(payload)
-        values: list[Any] = [*f[:9], f[10]]
+        values: list[Any] = [*f[:9], f[10], f[12]]
         return cls(*[*values, _text(f[11])])

@@ -56,7 +56,7 @@ extern struct agent agent_state;
 typedef uint32_t agent_handler(const uint8_t *in, uint32_t length, uint8_t *reply, uint32_t *out);
 
 agent_handler agent_list, agent_buffer, agent_write, agent_read, agent_fill, agent_checksum, agent_call, agent_run,
-    agent_baud;
+    agent_baud, agent_map;
 
 /* The bytes offset .. offset + length - 1 of a buffer: a status; *where is set with WIRE_OK only. */
 uint32_t agent_range(uint32_t buffer, uint32_t offset, uint32_t length, int write, uint8_t **where);

@@ -107,6 +107,12 @@ const struct agent_board *agent_port_board(void)
     return &board;
 }
 
+const struct agent_board *agent_port_board_with(uint32_t offset, uint32_t size, uint32_t psram)
+{
+    (void)offset, (void)size, (void)psram;
+    return NULL;
+}
+
 uint32_t agent_port_read(uint8_t *to, uint32_t capacity)
 {
     return fetch(&to_board, to, capacity);

@@ -3,7 +3,7 @@
 #include "wire.h"
 
 struct crash agent_crash __attribute__((section(".noinit")));
-uint32_t agent_starts __attribute__((section(".noinit")));
+uint64_t agent_last_nonce __attribute__((section(".noinit")));
 
 #define LIMIT_VECTOR 5u
 
@@ -96,15 +96,15 @@ uint32_t crash_reason(struct agent_fault *fault)
 {
     uint32_t magic = agent_crash.magic;
     agent_crash.magic = 0;
+    if (magic != CRASH_EXCEPTION)
+        agent_crash.probing = 0;
     *fault = (struct agent_fault){.vector = 0};
     if (magic == CRASH_ASKED)
         return WIRE_ASKED;
     if (magic == CRASH_DAMAGED)
         return WIRE_DAMAGED;
-    if (magic != CRASH_EXCEPTION) {
-        agent_starts = 0;
+    if (magic != CRASH_EXCEPTION)
         return WIRE_POWER_ON;
-    }
     *fault = (struct agent_fault){agent_crash.vector, agent_crash.cause, agent_crash.pc, agent_crash.vaddr,
                                   agent_crash.ps, agent_crash.sequence, {0}};
     for (uint32_t i = 0; i < sizeof fault->where; i++)

@@ -20,10 +20,11 @@ struct crash {
     uint32_t a[16];
     uint32_t sequence;
     char where[24];
+    uint32_t probing; /* memory that may not be there */
 };
 
 extern struct crash agent_crash;
-extern uint32_t agent_starts;
+extern uint64_t agent_last_nonce; /* of the start before; anything after power-on */
 
 /* enum wire_reason of this start; fills *fault; a second look finds a power-on. */
 uint32_t crash_reason(struct agent_fault *fault);

@@ -3,6 +3,7 @@
 #include "agent_port.h"
 #include "chip.h"
 #include "crash.h"
+#include "external.h"
 #include "uart.h"
 #include "wire.h"
 
@@ -14,7 +15,7 @@ uint32_t agent_enable(uint32_t mask);
 _Noreturn void agent_restart(void);
 int main(void);
 
-static struct agent_region regions[1];
+static struct agent_region regions[3];
 static struct agent_board board;
 
 static uint32_t systimer(void)
@@ -37,10 +38,9 @@ static uint32_t measured_hertz(void)
 
 static uint64_t fresh_nonce(void)
 {
-    agent_starts++;
-    uint64_t nonce = (uint64_t)RANDOM << 32 ^ RANDOM;
-    nonce ^= (uint64_t)systimer() << 20 ^ cycle_count();
-    return nonce + agent_starts * 0x9E3779B97F4A7C15u;
+    uint64_t mixed = (uint64_t)RANDOM << 32 ^ RANDOM ^ (uint64_t)systimer() << 20 ^ cycle_count();
+    agent_last_nonce = (agent_last_nonce ^ mixed) * 0x9E3779B97F4A7C15u + 1u;
+    return agent_last_nonce;
 }
 
 const struct agent_board *agent_port_board(void)
@@ -58,6 +58,22 @@ const struct agent_board *agent_port_board(void)
     board.region_count = 1;
     board.regions = regions;
     return &board;
+}
+
+const struct agent_board *agent_port_board_with(uint32_t offset, uint32_t size, uint32_t psram)
+{
+    uint32_t n = 1;
+    uint8_t *flash, *ram;
+    agent_crash.probing = 1;
+    external_map(offset, size, psram, &flash, &ram);
+    if (size != 0)
+        regions[n++] = (struct agent_region){"model", flash, size, WIRE_CACHED};
+    if (psram != 0)
+        regions[n++] = (struct agent_region){"psram", ram, psram, WIRE_WRITABLE | WIRE_CACHED};
+    int found = external_answers(flash, size, ram, psram);
+    agent_crash.probing = 0;
+    board.region_count = found ? n : 1;
+    return found ? &board : 0;
 }
 
 uint32_t agent_port_read(uint8_t *to, uint32_t capacity)

@@ -9,7 +9,7 @@ static uint8_t ring[RING];
 static uint32_t written, taken; /* count bytes, may wrap */
 static uint32_t lost;
 
-/* Everything from the receiver's FIFO to the ring. */
+/* From the receiver's FIFO to the ring, as far as there is room. */
 static void receive(void)
 {
     uint32_t n;
@@ -17,14 +17,9 @@ static void receive(void)
         UART0_INT_CLR = UART_RXFIFO_OVF;
         lost++;
     }
-    while ((n = UART0_STATUS & 0x3FFu) != 0)
-        for (; n != 0; n--) {
-            uint8_t byte = (uint8_t)UART0_FIFO;
-            if (written - taken < RING)
-                ring[written++ % RING] = byte;
-            else
-                lost++;
-        }
+    while (written - taken < RING && (n = UART0_STATUS & 0x3FFu) != 0)
+        for (; n != 0 && written - taken < RING; n--)
+            ring[written++ % RING] = (uint8_t)UART0_FIFO;
 }
 
 static uint32_t transmitter(void)
