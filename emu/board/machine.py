@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -278,7 +279,8 @@ class Machine:
         state = engine.state
         prepare_call(state)
         stack = ROM_STACK - 64 + 0x2000 * core
-        self.memory.write(stack - 16, bytes(16))
+        # The frame's save area: a spill looks there for the stack pointer of its caller.
+        self.memory.write(stack - 16, struct.pack("<IIII", 0, stack + 64, 0, 0))
         state.set_a(0, 0)
         state.set_a(1, stack)
         state.set_a(8, 2 << 30 | ROM_RETURN & 0x3FFFFFFF)

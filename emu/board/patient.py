@@ -1,8 +1,8 @@
 """The translator for a board: native code is made in small steps, so that a board always answers soon.
 
-A loader or a host program gives up after seconds, and code that runs once or twice is stepped faster than native
-code is made of it. Units are small at first; those that turn out to be busy are made again, whole, with full
-effort, or come from the cache of an earlier run.
+A loader or a host program gives up after seconds, and code that runs once or twice is stepped faster than
+native code is made of it. Units are small at first; those that turn out to be busy are made again, whole,
+with full effort, or come from the cache of an earlier run.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ LOOKS = 12
 """Times that an address is reached before native code is made for it."""
 KNOWN = 200_000
 """Addresses that are counted."""
+LONGER = 10
+"""Times the translator's own patience before a unit gets full effort, which takes a second."""
 FIRST_LIMIT = 48
 """Instructions of a unit at first."""
 
@@ -27,6 +29,7 @@ class PatientTranslator(Translator):
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
+        self.patience *= LONGER
         self._reached: dict[int, int] = {}
 
     def _unit(self, pc: int) -> int | None:

@@ -6,6 +6,7 @@ ordinary function on the interrupted stack, and what it returns to brings the st
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING
 
 from emu.board.chip import ROM_START
@@ -70,7 +71,7 @@ class RomInterrupts:
         self._kept.append(state_tools.copy(state))
         handler, argument = self.handlers[number]
         pointer = (state.get_a(1) - ROOM) & ~15
-        self._machine.memory.write(pointer - 16, bytes(16))
+        self._machine.memory.write(pointer - 16, struct.pack("<IIII", 0, pointer + ROOM // 2, 0, 0))
         state_tools.prepare_call(state)
         state.PSINTLEVEL = 1
         state.set_a(0, 0)
