@@ -60,7 +60,7 @@ def drive(
     A Ctrl-C ends it early with ``interrupted`` set and everything finished so far kept.
     """
     started = time.monotonic()
-    pool = Pool(min(campaign.options.jobs, len(tasks)), factory)
+    pool = Pool(min(campaign.options.jobs, len(tasks)), factory, campaign.options.mirror_seconds)
     running: dict[tuple[str, int], int] = {}
     try:
         for event in pool.run(_unless_failed(tasks, campaign)):

@@ -29,6 +29,7 @@ from emu.verify.runner import Runner
 from emu.verify.sampled import run_one, run_sampled
 from emu.verify.selection import choose, known_kernels
 from emu.verify.verdict import EXIT_INTERRUPTED, exit_code
+from emu.verify.watchdog import DEFAULT_SECONDS
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,10 @@ class VerifyRequest:
     jobs: int | None = None
     json_file: Path | None = None
     junit_file: Path | None = None
+    html_file: Path | None = None
     out: Path | None = None
     memory: bool = True
+    mirror_seconds: float = DEFAULT_SECONDS
     port: str = ""
     baud: int | None = None
     resume: bool = False
@@ -85,6 +88,7 @@ class VerifyRequest:
             port=self.port,
             baud=self.baud,
             out=self.out,
+            mirror_seconds=self.mirror_seconds,
         )
 
 
@@ -102,9 +106,13 @@ def run(request: VerifyRequest, console: Console | None = None) -> int:
         _write(request, campaign)
     finally:
         # whatever becomes of the files, what was found is told
-        what = "patterns" if request.exhaustive else "examples"
-        print_campaign(console, campaign, request.selection(), what)
+        print_campaign(console, campaign, request.selection(), unit_of(request))
     return _exit_code(campaign)
+
+
+def unit_of(request: VerifyRequest) -> str:
+    """What the counts of a run count."""
+    return "patterns" if request.exhaustive else "examples"
 
 
 def _exit_code(campaign: Campaign) -> int:
@@ -137,11 +145,16 @@ def _not_with_check(request: VerifyRequest) -> str:
 
 def _check_places(request: VerifyRequest) -> None:
     """Places for reports that cannot take one, found before hours of work."""
-    for option, path in (("--json", request.json_file), ("--junit", request.junit_file)):
+    for option, path in (
+        ("--json", request.json_file),
+        ("--junit", request.junit_file),
+        ("--html", request.html_file),
+    ):
         if path is not None and path.is_dir():
             raise UsageProblem(f"{option} {path}: a folder; name a file in it")
     folders = [("--json", request.json_file and request.json_file.parent)]
     folders += [("--junit", request.junit_file and request.junit_file.parent), ("--out", request.out)]
+    folders.append(("--html", request.html_file and request.html_file.parent))
     for option, folder in folders:
         if folder is None:
             continue
@@ -180,13 +193,9 @@ class _Image:
     @classmethod
     def _behind_port(cls, request: VerifyRequest) -> _Image:
         """A board says itself what it offers; the ELF file only helps to tell where a fault was."""
-        path = request.elf or _agent_elf()
-        return cls(path, "", [], _nothing)
+        from emu.verify.reference import agent_elf
 
-
-def _agent_elf() -> Path | None:
-    found = Path(__file__).resolve().parents[2] / "golden" / "agent" / "esp32s3-agent.elf"
-    return found if found.is_file() else None
+        return cls(request.elf or agent_elf(), "", [], _nothing)
 
 
 def _nothing(kernels: list[Kernel]) -> None:
@@ -302,6 +311,11 @@ def _write(request: VerifyRequest, campaign: Campaign) -> None:
         write_json(request.json_file, campaign, selection)
     if request.junit_file is not None:
         write_junit(request.junit_file, campaign, selection)
+    if request.html_file is not None:
+        from emu.report.kernels import kernels_document
+        from emu.report.page import write_page
+
+        write_page(request.html_file, kernels_document(campaign, selection, unit_of(request)))
     if request.out is not None:
         write_json(request.out / "report.json", campaign, selection)
         (request.out / "partial.json").unlink(missing_ok=True)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from emu.verify.watchdog import DEFAULT_SECONDS
+
 TargetName = Literal["image", "mirror", "board"]
 
 
@@ -30,6 +32,8 @@ class Options:
     """Some examples are run again with every diagnostic (emu.verify.noticed)."""
     shrink_seconds: float = 10.0
     shrink_calls: int = 6000
+    mirror_seconds: float = DEFAULT_SECONDS
+    """A call of a mirror that takes longer is a tool error (emu.verify.watchdog)."""
     port: str = ""
     """With the board as target: pyserial URL of its line."""
     baud: int | None = None
