@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import select
 import socket
@@ -95,6 +96,7 @@ class Server:
         self._wake, self._stop = socket.socketpair()
         self.port = self._listener.getsockname()[1]
         self.url = f"socket://127.0.0.1:{self.port}"
+        self._resets = 0
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
@@ -105,7 +107,10 @@ class Server:
                 [self._listener, self._wake, *([connection] if connection else [])], [], []
             )
             if self._wake in ready:
-                break
+                if self._wake.recv(1) == b"x":
+                    break
+                self._reset(connection)
+                continue
             if self._listener in ready:
                 if connection is not None:
                     connection.close()
@@ -127,6 +132,17 @@ class Server:
         except OSError:
             connection.close()
             return None
+
+    def _reset(self, connection: socket.socket | None) -> None:
+        self.agent.start()
+        said = self.agent.take()
+        if connection is not None:
+            with contextlib.suppress(OSError):
+                connection.sendall(b"ESP-ROM:esp32s3-20210327\r\nrst:0x1 (POWERON)\r\n" + said)
+
+    def reset(self) -> None:
+        """Power off and on."""
+        self._stop.send(b"r")
 
     def close(self) -> None:
         """End the thread."""
