@@ -19,6 +19,7 @@ from typing import Protocol
 from emu.board.boot import BootError, boot_lines, load_from_flash
 from emu.board.chip import CPU_HZ, Reset
 from emu.board.flash import Flash
+from emu.board.idleness import Idleness
 from emu.board.line import Line
 from emu.board.loader import Loader
 from emu.board.machine import Core, Machine
@@ -72,16 +73,22 @@ class Running:
         self._board = board
         self._machine = board.machine
         self._anchor = time.monotonic() - board.machine.now() / CPU_HZ
+        self._idleness = Idleness(board.machine)
 
     def turn(self) -> None:
         """One turn of each core that runs. What stops the emulator halts the chip, and is told."""
         machine = self._machine
+        if self._idleness.is_proved:
+            self._board.rest()
+            if not self._idleness.is_over():
+                return
         length = SHORT_TURN if machine.cores[1].runs else TURN
         machine.follow_lines()
         try:
             for core in machine.cores:
                 if core.runs:
                     self._run(core, length)
+            self._idleness.look()
         except Stopped:
             pass
         except Trap as trap:
@@ -302,10 +309,15 @@ class Board:
             return max(min(cycles, ahead), 0)
         return self._sleep(cycles)
 
-    def _idle(self) -> None:
-        """Firmware polls an empty receiver: time goes with the wall's until something comes."""
+    def rest(self) -> None:
+        """Nothing happens before the host does something: time goes with the wall's until then."""
         self.machine.follow_lines()
         self.machine.pass_time(self._sleep(int(REST * CPU_HZ)))
+        self.machine.follow_lines()
+
+    def _idle(self) -> None:
+        """Firmware polls an empty receiver."""
+        self.rest()
         if self._has_requests:
             self.machine.stop_cores()
 
