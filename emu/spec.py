@@ -15,6 +15,7 @@ argument of :func:`kernel`. A spec file is a program: whoever runs it executes i
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ __all__ = [
 
 Shape = int | str | Callable[[Mapping[str, int]], int]
 Sizes = tuple[int, ...] | range | Dim | str | Callable[[Mapping[str, int]], int]
+_DTYPES = re.compile(r"""["']?u?(int|float)\d+(\s*,\s*u?(int|float)\d+)*["']?""")
 _NAMES = {"min": min, "max": max, "abs": abs}
 
 
@@ -209,14 +211,14 @@ def kernel(
         name = symbol or function.__name__
         if name in REGISTRY:
             raise ValueError(f"kernel {name!r} is registered twice")
-        signature = inspect.signature(function, eval_str=True)
+        signature = inspect.signature(function)
         REGISTRY[name] = Kernel(
             name,
-            tuple(_param(p) for p in signature.parameters.values()),
+            tuple(_param(p, function) for p in signature.parameters.values()),
             mirror,
             dims=dims,
             derived=derived,
-            returns=_result(signature.return_annotation if returns is None else returns),
+            returns=_result(signature.return_annotation if returns is None else returns, function),
             source=source,
             faults=faults,
             requires=_expression(requires, "requires") if isinstance(requires, str) else requires,
@@ -252,8 +254,13 @@ def _derived(name: str, rule: Any) -> Callable[[Mapping[str, int]], int]:
     return found
 
 
-def _param(parameter: inspect.Parameter) -> AnyParam:
-    hint = parameter.annotation
+def _evaluated(hint: Any, function: Callable[..., Any]) -> Any:
+    """A hint that ``from __future__ import annotations`` has made text. Raises what evaluating it raises."""
+    return eval(hint, function.__globals__) if isinstance(hint, str) else hint
+
+
+def _param(parameter: inspect.Parameter, function: Callable[..., Any]) -> AnyParam:
+    hint = _evaluated(parameter.annotation, function)
     if typing.get_origin(hint) is typing.Annotated:
         hint = next((a for a in typing.get_args(hint) if isinstance(a, Hint)), hint)
     if isinstance(hint, Hint):
@@ -264,10 +271,13 @@ def _param(parameter: inspect.Parameter) -> AnyParam:
     )
 
 
-def _result(hint: Any) -> str | None:
+def _result(hint: Any, function: Callable[..., Any]) -> str | None:
     """A dtype by name; ``"int16,int16"`` for a small struct."""
+    if isinstance(hint, str) and _DTYPES.fullmatch(hint):
+        return hint.replace(" ", "").replace("'", "").replace('"', "")
+    hint = _evaluated(hint, function)
     if hint is inspect.Signature.empty or hint is None:
         return None
-    if isinstance(hint, str) and "," in hint:
-        return ",".join(np.dtype(part.strip()).name for part in hint.split(","))
+    if isinstance(hint, str):
+        return _result(hint, function)
     return str(np.dtype(hint).name)
