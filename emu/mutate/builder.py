@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import os
 import re
 import shutil
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from elftools.elf.elffile import ELFFile
+
 from emu.mutate.mutant import Mutant, apply_edit
-from emu.toolchain.build import C_FLAGS, FILE_FLAGS, FLAGS, FOLDERS, IMAGE, source_files
+from emu.toolchain.build import C_FLAGS, FILE_FLAGS, FLAGS, FOLDERS, IMAGE, source_files, source_hash
 from emu.toolchain.tools import Toolchain
 
 TOLERANT = ("-Wno-all", "-Wno-extra", "-Wno-overflow", "-Wno-div-by-zero", "-Wno-shift-count-overflow",
@@ -44,7 +50,27 @@ class Base:
 
 
 def build_base(toolchain: Toolchain, sources: Path, folder: Path) -> Base:
-    """Compile and link ``sources`` (a firmware/ folder) below ``folder``. Raises ToolchainError."""
+    """Compile and link ``sources`` (a firmware/ folder) below ``folder``, unless that was done before.
+
+    Raises ToolchainError.
+    """
+    stamp, name = folder / "made.json", firmware_name(toolchain, sources)
+    if stamp.is_file() and (made := json.loads(stamp.read_text()))["firmware"] == name:
+        users = {file: tuple(units) for file, units in made["users"].items()}
+        return Base(toolchain, folder, sources, tuple(made["units"]), users)
+    shutil.rmtree(folder, ignore_errors=True)
+    base = _build_base(toolchain, sources, folder)
+    stamp.write_text(json.dumps({"firmware": name, "units": base.units, "users": base.users}))
+    return base
+
+
+def firmware_name(toolchain: Toolchain, sources: Path) -> str:
+    """What results belong to: the sources and the compiler."""
+    compiler = "-".join(toolchain.identity().values())
+    return hashlib.sha256(f"{source_hash(sources)} {compiler}".encode()).hexdigest()
+
+
+def _build_base(toolchain: Toolchain, sources: Path, folder: Path) -> Base:
     (folder / "objects").mkdir(parents=True, exist_ok=True)
     _copy(sources, folder / "firmware")
     units = tuple(
@@ -119,7 +145,7 @@ class Builder:
         objects = {unit: self._base.object_of(unit) for unit in self._base.units}
         try:
             path.write_bytes(apply_edit(original, mutant))
-            for number, unit in enumerate(self._mutated_units(mutant)):
+            for number, unit in enumerate(self.units_of(mutant)):
                 objects[unit] = self._folder / f"{number}.o"
                 tolerant = TOLERANT if unit.endswith(".c") else ()
                 compile_unit(self._base.toolchain, self._folder, unit, objects[unit], tolerant)
@@ -134,17 +160,26 @@ class Builder:
         objects = {unit: self._base.object_of(unit) for unit in self._base.units}
         try:
             path.write_bytes(apply_edit(original, mutant) if apply else original)
-            for number, unit in enumerate(self._mutated_units(mutant)):
+            for number, unit in enumerate(self.units_of(mutant)):
                 objects[unit] = self._folder / f"{number}-plain-{apply}.o"
                 compile_unit(self._base.toolchain, self._folder, unit, objects[unit], (*TOLERANT, "-O0"))
         finally:
             path.write_bytes(original)
         return self._linked(objects, f"plain-{apply}.elf")
 
-    def _mutated_units(self, mutant: Mutant) -> list[str]:
+    def units_of(self, mutant: Mutant) -> list[str]:
+        """The sources of kernels that are compiled with the mutant's file."""
         return [unit for unit in self._base.users[mutant.file] if unit.startswith(_MUTATED)]
 
     def _linked(self, objects: dict[str, Path], name: str) -> Path:
         elf = self._folder / name
         link(self._base, objects.values(), elf)
         return elf
+
+
+@cache
+def defined(obj: Path) -> frozenset[str]:
+    """Functions that an object defines."""
+    table = ELFFile(io.BytesIO(obj.read_bytes())).get_section_by_name(".symtab")
+    symbols = table.iter_symbols()
+    return frozenset(s.name for s in symbols if s["st_info"]["type"] == "STT_FUNC" and s["st_size"])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from emu.mutate.builder import Base
 from emu.mutate.judge import Judge, Settings
 from emu.mutate.mutant import Mutant
 from emu.mutate.result import Result, ResultFile, Status
-from emu.toolchain.build import source_hash
 from emu.verify.errors import ToolError, UsageProblem
 from emu.verify.pool import Handler, Pool
 
@@ -31,16 +31,27 @@ class _Look:
     result: Result
 
 
-def firmware_name(base: Base) -> str:
-    """What results belong to: the sources and the compiler."""
-    compiler = "-".join(base.toolchain.identity().values())
-    return hashlib.sha256(f"{source_hash(base.sources)} {compiler}".encode()).hexdigest()
-
-
 def baselines(
     base: Base, kernels: Mapping[str, Kernel], settings: Settings, jobs: int
 ) -> dict[str, Baseline]:
-    """Each kernel on the unchanged image. Raises UsageProblem when one of them is not equal there."""
+    """Each kernel on the unchanged image; measured once. Raises UsageProblem when one is not equal there."""
+    path = settings.folder / "baselines.json"
+    head = {"elf": hashlib.sha256(base.elf.read_bytes()).hexdigest(), "examples": settings.examples}
+    if path.is_file() and (known := json.loads(path.read_text()))["head"] == head:
+        return {symbol: Baseline(**values) for symbol, values in known["kernels"].items()}
+    found = _measured(base, kernels, settings, jobs)
+    wrong = [b.kernel for b in found.values() if b.bad]
+    if wrong:
+        raise UsageProblem(
+            f"the unchanged firmware differs from its mirrors in {', '.join(wrong)}: run emu verify first"
+        )
+    path.write_text(json.dumps({"head": head, "kernels": {s: asdict(b) for s, b in found.items()}}))
+    return found
+
+
+def _measured(
+    base: Base, kernels: Mapping[str, Kernel], settings: Settings, jobs: int
+) -> dict[str, Baseline]:
 
     def factory() -> Handler:
         _own_cache(settings.folder)
@@ -56,11 +67,6 @@ def baselines(
                 found[event.task] = event.value
     finally:
         pool.close()
-    wrong = [b.kernel for b in found.values() if b.bad]
-    if wrong:
-        raise UsageProblem(
-            f"the unchanged firmware differs from its mirrors in {', '.join(wrong)}: run emu verify first"
-        )
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from emu.debug.listing import Range, entries
@@ -37,9 +37,10 @@ def instructions(image: Image, function: Symbol) -> Iterator[Insn]:
             yield entry.insn
 
 
-def functions(image: Image) -> dict[str, Function]:
-    """Every sized function of an image by name."""
-    return {f.name: _function(image, f) for f in image.symbols.functions() if f.size}
+def functions(image: Image, only: Collection[str] | None = None) -> dict[str, Function]:
+    """Every sized function of an image by name, or those called ``only``."""
+    wanted = (f for f in image.symbols.functions() if f.size and (only is None or f.name in only))
+    return {f.name: _function(image, f) for f in wanted}
 
 
 def _function(image: Image, symbol: Symbol) -> Function:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from emu.mutate.builder import build_base
-from emu.mutate.campaign import Campaign, firmware_name
+from emu.mutate.builder import build_base, firmware_name
+from emu.mutate.campaign import Campaign
 from emu.mutate.judge import Settings
 from emu.mutate.mutant import GENERATORS
 from emu.mutate.result import Result, ResultFile, Status
@@ -74,7 +74,7 @@ def run(request: MutateRequest, console: Console | None = None) -> int:
             )
         return 0
     settings = Settings(folder, request.examples, request.long_examples, request.shrink_seconds)
-    file = ResultFile(folder / "results.jsonl", firmware_name(base))
+    file = ResultFile(folder / "results.jsonl", firmware_name(base.toolchain, base.sources))
     jobs = request.jobs or os.cpu_count() or 1
     campaign = Campaign(base, every, settings, file, jobs, lambda *news: _say(console, *news))
     try:

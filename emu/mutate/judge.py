@@ -14,7 +14,7 @@ from emu.kernels.spec import Kernel
 from emu.mutate import code
 from emu.mutate.baseline import Baseline, budget, plans
 from emu.mutate.binary_rules import patched
-from emu.mutate.builder import Base, Builder
+from emu.mutate.builder import Base, Builder, defined
 from emu.mutate.locate import Place, call_of, first_place
 from emu.mutate.mutant import Mutant
 from emu.mutate.result import Result, Status
@@ -121,9 +121,20 @@ class Judge:
         elf.write_bytes(patched(self._image.data, self._image, mutant))
         return elf
 
+    def _code_of(self, mutant: Mutant, image: Image) -> dict[str, code.Function]:
+        """All functions of a mutant's image; those that were not compiled again are as they were."""
+        if mutant.generator == "binary":
+            return {**self._code, **code.functions(image, {mutant.function})}
+        units = self._builder.units_of(mutant)
+        names = {n for unit in units for n in defined(self._base.object_of(unit))}
+        gone = names - {s.name for s in image.symbols.functions()}
+        new = {s.name for s in image.symbols.functions() if s.size} - self._code.keys()
+        kept = {name: f for name, f in self._code.items() if name not in gone}
+        return {**kept, **code.functions(image, names | new)}
+
     def _affected(self, mutant: Mutant, image: Image) -> list[str]:
         """Kernels that may execute changed code, the nearest and quickest first."""
-        after = code.functions(image)
+        after = self._code_of(mutant, image)
         changed = code.changed(self._code, after)
         if not changed:
             changed = {mutant.function}
@@ -172,7 +183,7 @@ class Judge:
         """Whether the very instruction is named: a macro's instructions have the line of its use."""
         if mutant.generator != "assembly":
             return False
-        after = code.functions(image)
+        after = self._code_of(mutant, image)
         changed = code.changed(self._code, after)
         good, bad = code.differing(self._code, after, changed)
         return place.good.address in good or place.bad.address in bad

@@ -85,7 +85,7 @@ def _walk(engines: tuple[Engine, Engine], recorders: tuple[Recorder, Recorder], 
         steps = [recorder.step() for recorder in recorders]
         if any(step.trap is not None for step in steps):
             return here if steps[0].trap is None or steps[1].trap is None else None
-        if not _same_values(plans[0].insn, steps[0], steps[1], match):
+        if not _same_values(engines, steps[0], steps[1], match):
             return here
     return None
 
@@ -133,12 +133,18 @@ def _on_frame(a: Insn, b: Insn) -> bool:
     return any(x == y and x in _FRAME_POINTERS for x, y in bases)
 
 
-def _same_values(insn: Insn, a: Step, b: Step, match: Correspondence) -> bool:
-    """Whether an instruction loaded and stored the same; places may differ, and so may pointers."""
+def _same_values(engines: tuple[Engine, Engine], a: Step, b: Step, match: Correspondence) -> bool:
+    """Whether an instruction loaded and stored the same; places may differ, and so may places in frames."""
     if len(a.accesses) != len(b.accesses):
         return False
     for x, y in zip(a.accesses, b.accesses, strict=True):
-        is_pointer = insn.mnemonic != "l32r" and x.size == 4
-        if x.size != y.size or not (is_pointer or match.same(x.value, y.value)):
+        if x.size != y.size:
+            return False
+        if not match.same(x.value, y.value) and not _both_on_stack(engines, x.value, y.value):
             return False
     return True
+
+
+def _both_on_stack(engines: tuple[Engine, Engine], x: int, y: int) -> bool:
+    values = zip(engines, (x, y), strict=True)
+    return all(engine.stack.start <= value <= engine.stack.end for engine, value in values)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from elftools.elf.elffile import ELFFile
-
 from emu.image import load_image
 from emu.mutate import asm_rules, binary_rules, c_rules, code
-from emu.mutate.builder import Base
+from emu.mutate.builder import Base, defined
 from emu.mutate.mutant import GENERATORS, Mutant
 
 _FOLDERS = ("kernels/", "numerics/")
@@ -90,14 +87,8 @@ def _of_file(file: str, source: bytes, generator: str) -> Iterator[Mutant]:
 
 def _files(base: Base, reached: set[str]) -> list[str]:
     """Sources and headers of the units that define any of the functions."""
-    units = {unit for unit in base.units if _defined(base.object_of(unit).read_bytes()) & reached}
+    units = {unit for unit in base.units if defined(base.object_of(unit)) & reached}
     return sorted(f for f, users in base.users.items() if f.startswith(_FOLDERS) and units & set(users))
-
-
-def _defined(data: bytes) -> set[str]:
-    """Functions that an object defines."""
-    table = ELFFile(io.BytesIO(data)).get_section_by_name(".symtab")
-    return {s.name for s in table.iter_symbols() if s["st_info"]["type"] == "STT_FUNC" and s["st_size"]}
 
 
 __all__ = ["GENERATORS", "sample"]
