@@ -1,4 +1,4 @@
-"""A TCP proxy that damages what passes, from a seed: flipped bits, lost and doubled chunks, delays, disconnects."""
+"""A TCP proxy that damages what passes, from a seed: bits flipped, chunks lost or doubled, delays, cuts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases over a line that flips bits, loses chunks and is cut, to a board that is reset: every verdict is right."""
+"""Cases over a line that flips bits and is cut, to a board that is reset: every verdict is right."""
 
 from __future__ import annotations
 
