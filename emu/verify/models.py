@@ -33,6 +33,7 @@ from emu.models.ternary.mirror import TernaryMirror
 from emu.models.tinylm.mirror import TinylmMirror
 from emu.numerics.types import AnyArray
 from emu.verify.compare import Difference, decimal, difference, hexadecimal
+from emu.verify.errors import TargetFault
 from emu.verify.verdict import Verdict, exit_code
 
 SEEDS: Final = (1, 2, 3)
@@ -276,18 +277,25 @@ def _tensor(pair: Pair, run: str, stage: str) -> Difference | None:
 
 
 def compare_model(
-    kind: Kind, data: bytes, weights: str, image: Image, options: EngineOptions, effort: Effort
+    kind: Kind,
+    data: bytes,
+    weights: str,
+    image: Image,
+    options: EngineOptions,
+    effort: Effort,
+    make: Callable[[ModelFile], Pair] | None = None,
 ) -> Report:
     """Compare all runs of one model file; stops at the first run that differs."""
     report, started = Report(kind, weights), time.perf_counter()
     try:
-        pair = make_pair(ModelFile(data, f"{kind.label} {weights}"), image, options)
+        file = ModelFile(data, f"{kind.label} {weights}")
+        pair = make(file) if make is not None else make_pair(file, image, options)
         for run in pair.runs(effort):
             _compare_run(pair, run, report)
             if report.verdict is not Verdict.EQUAL:
                 break
-    except Trap as trap:
-        report.verdict, report.message = Verdict.BOARD_FAULT, str(trap)
+    except (Trap, TargetFault) as fault:
+        report.verdict, report.message = Verdict.BOARD_FAULT, str(fault)
     report.seconds = time.perf_counter() - started
     return report
 
@@ -325,14 +333,15 @@ def verify_models(
     effort: Effort,
     console: Console,
     json_file: Path | None = None,
+    make: Callable[[ModelFile], Pair] | None = None,
 ) -> int:
     """Compare every model with every set of weights; print a table; the exit code."""
     image = load_image(elf)
     reports: list[Report] = []
     for kind in effort.kinds:
-        for name, make in _weights(effort):
+        for name, weights in _weights(effort):
             with console.status(f"{kind.label} {name}"):
-                reports.append(compare_model(kind, make(kind), name, image, options, effort))
+                reports.append(compare_model(kind, weights(kind), name, image, options, effort, make))
     console.print(_table(reports))
     for report in reports:
         if report.verdict is not Verdict.EQUAL:
@@ -392,6 +401,8 @@ class ModelsRequest:
     tier: str = "translator"
     fused: str = "fused"
     json_file: Path | None = None
+    port: str = ""
+    baud: int | None = None
     effort: Effort = field(default_factory=Effort)
 
 
@@ -400,5 +411,9 @@ def run_models(request: ModelsRequest) -> int:
     from emu.verify.reference import reference_elf
 
     options: Any = {"tier": request.tier, "fused": request.fused}
+    if request.port:
+        from emu.verify.board_pairs import run_models_on_board
+
+        return run_models_on_board(request, EngineOptions(**options))
     elf = request.elf or reference_elf()
     return verify_models(elf, EngineOptions(**options), request.effort, Console(), request.json_file)
