@@ -67,9 +67,8 @@ def run_models_on_board(request: ModelsRequest, options: EngineOptions) -> int:
             options,
             request.effort,
             console,
-            request.json_file,
-            request.html_file,
-            lambda file: make_board_pair(file, board),
+            json_file=request.json_file,
+            make=lambda file: make_board_pair(file, board),
         )
     finally:
         board.close()
