@@ -83,7 +83,7 @@ def verify(**options: Any) -> int:
     if options.pop("models"):
         from emu.verify.models import ModelsRequest, run_models
 
-        wanted = ("elf", "tier", "fused", "json_file", "html_file")
+        wanted = ("elf", "tier", "fused", "json_file", "html_file", "port", "baud")
         return run_models(ModelsRequest(**{n: options[n] for n in wanted}))
     from emu.verify.command import VerifyRequest, run
 
