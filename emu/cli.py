@@ -33,6 +33,9 @@ _COMMANDS = {
     "toolchain": ("emu.cli_tools", "toolchain"),
     "board": ("emu.cli_board", "board"),
     "profile": ("emu.cli_profile", "profile"),
+    "boards": ("emu.cli_link", "boards"),
+    "flash": ("emu.cli_link", "flash"),
+    "selftest": ("emu.cli_link", "selftest"),
     "bench": ("emu.cli_bench", "bench"),
 }
 
