@@ -12,7 +12,9 @@ from emu.cpu.deadlock import loops_for_ever
 
 NEAR = 256
 """Bytes around which a core has to stay."""
-FIRST, MOST = 3, 512
+LONGEST = 160
+"""Instructions of a loop that is recognised; a step of the reference stepper takes long."""
+FIRST, MOST = 4, 512
 """Turns before somebody asks; doubled whenever the answer is no."""
 
 
@@ -57,7 +59,7 @@ class Idleness:
         state = core.engine.state
         kept, state.budget = state.budget, 1 << 40
         try:
-            return loops_for_ever(core.engine)
+            return loops_for_ever(core.engine, LONGEST)
         finally:
             state.budget = kept
 

@@ -8,8 +8,10 @@ with full effort, or come from the cache of an earlier run.
 from __future__ import annotations
 
 from emu.cpu.engine import Engine
+from emu.cpu.state import ExitReason
 from emu.cpu.translator import Translator
 from emu.cpu.translator.discover import LIMIT, discover
+from emu.cpu.translator.leave import REASON
 from emu.cpu.translator.library import unit_key
 from emu.cpu.translator.native import FULL
 from emu.cpu.translator.unit import SYMBOL
@@ -20,6 +22,8 @@ KNOWN = 200_000
 """Addresses that are counted."""
 LONGER = 10
 """Times the translator's own patience before a unit gets full effort, which takes a second."""
+LATE = 256
+"""Cycles that an alarm may be late."""
 FIRST_LIMIT = 48
 """Instructions of a unit at first."""
 
@@ -30,7 +34,33 @@ class PatientTranslator(Translator):
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
         self.patience *= LONGER
+        self._slice = engine.interrupts.slice
         self._reached: dict[int, int] = {}
+
+    def _run_units(self) -> int:
+        """Where units stop before the end of a slice, the stepper does the rest, which may be hundreds of
+        instructions. A board need not: its turns may be shorter, its alarms a microsecond late.
+        """
+        left = super()._run_units()
+        state = self.state
+        if left & REASON != ExitReason.BUDGET or state.budget <= 0:
+            return left
+        if self._slice.is_last:
+            state.budget = 0
+        elif self._timers_are_far():
+            state.budget += LATE
+            left = super()._run_units()
+            state.budget -= LATE
+            if left & REASON == ExitReason.BUDGET:
+                state.budget = min(state.budget, 0)
+        return left
+
+    def _timers_are_far(self) -> bool:
+        """No timer of the core, which must be met exactly, is near."""
+        state = self.state
+        after = state.CCOUNT + state.instructions + 1
+        compares = (state.CCOMPARE0, state.CCOMPARE1, state.CCOMPARE2)
+        return all((compare - after) & 0xFFFFFFFF > state.budget + 4 * LATE for compare in compares)
 
     def _unit(self, pc: int) -> int | None:
         count = self._reached.get(pc, 0) + 1
