@@ -278,7 +278,7 @@ def _run_alone(engine: Engine, started: Any, budget: int) -> int:
     from emu.debug import outcome
 
     result = trap = None
-    engine.state.budget = budget
+    engine.allow(budget)
     try:
         engine.run()
         result = engine.finish(started.entered) if started is not None else None

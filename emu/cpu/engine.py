@@ -32,6 +32,8 @@ RETURN_ADDRESS = 0x4FFFFFF0
 """Where functions return to: no memory is mapped there, and its top two bits are those of code addresses."""
 
 DEFAULT_BUDGET = 1_000_000_000
+LONGEST = 1 << 62
+"""Instructions that a budget may have: the counters are signed 64-bit words."""
 CALLER_SPACE = 64
 """Bytes between the caller's stack arguments and the end of the stack: room for its own save area."""
 
@@ -208,9 +210,13 @@ class Engine:
         function, ArgumentError for arguments that cannot be passed.
         """
         entered = self.begin(function, arguments, dirty=dirty)
-        self.state.budget = budget
+        self.allow(budget)
         self.run()
         return self.finish(entered)
+
+    def allow(self, budget: int) -> None:
+        """Set the instructions that may be executed from now on; any number, also beyond 64 bits."""
+        self.state.budget = max(0, min(budget, LONGEST))
 
     def begin(
         self, function: str | int, arguments: Sequence[Argument] = (), *, dirty: int | None = None
