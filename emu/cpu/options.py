@@ -68,8 +68,6 @@ class EngineOptions:
         _one_of("unmodelled", self.unmodelled, ("stop", "log-once"))
         if self.check:
             object.__setattr__(self, "diagnostics", Check.ALL)
-        if isinstance(self.cache_dir, str):
-            object.__setattr__(self, "cache_dir", Path(self.cache_dir))
         if self.notes_bounds:
             object.__setattr__(self, "bounds", True)
         choose(self.readings)
