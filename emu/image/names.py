@@ -11,7 +11,7 @@ from emu.image.elf import Image
 from emu.image.errors import SymbolError
 from emu.image.symbols import Symbol
 
-_CONSTRUCTOR = re.compile(r"(\w+)((?:<[^()]*>)?)::\{(ctor|dtor)\}")
+_CONSTRUCTOR = re.compile(r"(\w+)((?:<[^()]*>)?)::\{(?:\w+ )?(ctor|dtor)\}")
 _CONST = re.compile(r"^([^()]*) const(\(.*\))$")
 
 

@@ -15,6 +15,7 @@ from emu.image.debug_types import VOID, CType, name_of, type_of
 from emu.image.elf import Image
 from emu.image.errors import SymbolError
 from emu.image.names import find_function
+from emu.image.ranges import Ranges, listed_ranges
 
 _CPP = (0x04, 0x1A, 0x21, 0x2B, 0x3A)
 """DW_LANG codes of C++ (98, 11, 14, 17, 20)."""
@@ -55,12 +56,12 @@ class Prototypes:
         self._units: dict[int, dict[int, DIE]] = {}
         self.warning = ""
         self._dwarf: Any = None
-        self._ranges: Any = None
+        self._ranges = Ranges([])
         try:
             elf = ELFFile(io.BytesIO(image.data))
             if elf.has_dwarf_info():
                 self._dwarf = elf.get_dwarf_info()
-                self._ranges = self._dwarf.get_aranges()
+                self._ranges = Ranges(listed_ranges(self._dwarf))
         except Exception as error:
             self._damaged(error)
 
@@ -110,7 +111,7 @@ class Prototypes:
     def _units_from(self, near: str) -> Iterator[Any]:
         first = None
         with contextlib.suppress(SymbolError):
-            first = self._unit_at(find_function(self._image, near).address) if near else None
+            first = self._ranges.unit_at(find_function(self._image, near).address) if near else None
         if first is not None:
             yield self._dwarf.get_CU_at(first)
         for unit in self._dwarf.iter_CUs():
@@ -118,20 +119,16 @@ class Prototypes:
                 yield unit
 
     def _function_at(self, address: int) -> DIE | None:
-        offset = self._unit_at(address)
+        offset = self._ranges.unit_at(address)
         if offset is not None:
             return self._functions(offset).get(address)
-        for unit in self._dwarf.iter_CUs() if self._ranges is None else ():
-            found = self._functions(unit.cu_offset).get(address)
-            if found is not None:
-                return found
+        listed = self._ranges.units()
+        for unit in self._dwarf.iter_CUs():
+            if unit.cu_offset not in listed:
+                found = self._functions(unit.cu_offset).get(address)
+                if found is not None:
+                    return found
         return None
-
-    def _unit_at(self, address: int) -> int | None:
-        if self._ranges is None:
-            return None
-        found: int | None = self._ranges.cu_offset_at_addr(address)
-        return found
 
     def _functions(self, offset: int) -> dict[int, DIE]:
         """Functions with code by their address; of one unit, namespaces included."""
