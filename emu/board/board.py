@@ -18,6 +18,7 @@ from typing import Protocol
 
 from emu.board.boot import BootError, boot_lines, load_from_flash
 from emu.board.chip import CPU_HZ, Reset
+from emu.board.faults import Fault, arrange
 from emu.board.flash import Flash
 from emu.board.idleness import Idleness
 from emu.board.line import Line
@@ -141,8 +142,11 @@ class Board:
         self.machine.on_fatal = lambda text: self._later(lambda: self.halt(text.strip()))
         for line in (self.machine.uart_line, self.machine.usb_line):
             line.wake = self._wake.set
-        self.on_output: Callable[[], None] = lambda: None
-        """Called on the board's thread when the guest may have sent something."""
+        self._listeners: list[Callable[[], None]] = []
+        self.on_unplug: Callable[[], None] = lambda: None
+        """Called when the cable is pulled."""
+        self.faults: list[Fault] = []
+        """What goes wrong after the power came on."""
         self.resets: dict[Reset, int] = {}
         self.activity: Activity = Halted(self, "no power")
         self._requests: list[Callable[[], None]] = []
@@ -153,8 +157,22 @@ class Board:
     # --- from outside -------------------------------------------------------------------------------------
     def start(self) -> None:
         """Power on."""
-        self._later(lambda: self._restart(Reset.POWERON))
+        self._later(self._power_on)
         self._thread.start()
+
+    def _power_on(self) -> None:
+        self.restart(Reset.POWERON)
+        for fault in self.faults:
+            arrange(self, fault)
+
+    def add_listener(self, listener: Callable[[], None]) -> None:
+        """Call it, on the board's thread, whenever the guest may have sent something."""
+        self._listeners.append(listener)
+
+    def on_output(self) -> None:
+        """Tell the transports."""
+        for listener in self._listeners:
+            listener()
 
     def stop(self) -> None:
         """Power off; the flash file is let go."""
@@ -166,13 +184,26 @@ class Board:
 
     def reset(self, cause: Reset = Reset.POWERON, download: bool | None = None) -> None:
         """Reset the chip; ``download``: what the strap says from now on (None: as before)."""
+        self._later(lambda: self.restart_now(cause, download))
 
-        def restart() -> None:
-            if download is not None:
-                self._is_download = download
-            self._restart(cause)
+    def restart_now(self, cause: Reset = Reset.POWERON, download: bool | None = None) -> None:
+        """As :meth:`reset`, on the board's thread."""
+        if download is not None:
+            self._is_download = download
+        self.restart(cause)
 
-        self._later(restart)
+    def fault(self, fault: Fault) -> None:
+        """Let something go wrong."""
+        self.call(lambda: arrange(self, fault))
+
+    def interrupt(self, action: Callable[[], None]) -> None:
+        """Do something before the next instruction; from alarms."""
+        self._later(action)
+        self.machine.stop_cores()
+
+    def unplug(self) -> None:
+        """Pull the cable: the client is gone; the board goes on."""
+        self.on_unplug()
 
     def hold(self) -> None:
         """Keep the chip in reset (EN low) until :meth:`reset`."""
@@ -195,8 +226,7 @@ class Board:
     # --- from the machine ---------------------------------------------------------------------------------
     def request_reset(self, cause: Reset) -> None:
         """Reset before the next instruction; from the guest or a watchdog."""
-        self._later(lambda: self._restart(cause))
-        self.machine.stop_cores()
+        self.interrupt(lambda: self.restart(cause))
 
     def halt(self, why: str) -> None:
         """The emulation cannot go on: say why, and stay silent until a reset."""
@@ -269,8 +299,8 @@ class Board:
     def _become(self, activity: Activity) -> None:
         self.activity = activity
 
-    def _restart(self, cause: Reset) -> None:
-        """A reset: what the ROM does first."""
+    def restart(self, cause: Reset) -> None:
+        """A reset, on the board's thread: what the ROM does first."""
         self.resets[cause] = self.resets.get(cause, 0) + 1
         saved = self.machine.cores[0].engine.state.PC
         is_forced = self.machine.rtc.take_force_download()

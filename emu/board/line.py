@@ -55,6 +55,11 @@ class Line:
         """Set a word of the line's block."""
         self.words[self.block + index] = value
 
+    @property
+    def lost(self) -> int:
+        """Bytes that a full receive FIFO has lost since the last reset."""
+        return self.word(words.LOST)
+
     # --- the host's side ----------------------------------------------------------------------------------
     def room(self) -> int:
         """Bytes that fit on the wire."""

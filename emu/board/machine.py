@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import emu.rom
 from emu.board import native, words
-from emu.board.chip import ROM_RETURN, ROM_STACK, ROM_START, Reset, Source
+from emu.board.chip import CPU_HZ, ROM_RETURN, ROM_STACK, ROM_START, Reset, Source
 from emu.board.flash import Flash
 from emu.board.line import Line, new_words
 from emu.board.matrix import Matrix
@@ -326,6 +326,16 @@ class Machine:
             self._skipped += skipped
             if self._skipped > LONGEST_SKIP:
                 self.stop_cores()
+
+    @property
+    def seconds(self) -> float:
+        """Board time; from any thread."""
+        return int(self.words[words.LATEST]) / CPU_HZ
+
+    @property
+    def not_modelled(self) -> dict[str, str]:
+        """Hardware that was used although nothing models it, and where first."""
+        return self.cores[0].engine.unmodelled.seen | self.cores[1].engine.unmodelled.seen
 
     def cycles(self) -> int:
         """As :meth:`now`, for devices."""
