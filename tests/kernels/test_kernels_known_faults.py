@@ -114,8 +114,8 @@ def conv(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     y, one = np.zeros((height, width), np.float32), np.ones(1, np.float32)
     scratch = place(np.zeros(width * (16 + 4 + 12), np.uint8), 0)
     status = KERNELS["conv3x3_f32"].mirror(
-        np.ascontiguousarray(x).reshape(-1), N(height), N(width), N(1), N(0), N(0), one[0], place(w, 0), N(16),
-        one, np.zeros(1, np.float32), N(1), y.reshape(-1), N(0), N(height), scratch,
+        np.ascontiguousarray(x).reshape(-1), N(height), N(width), N(1), N(0), N(0), one[0], place(w, 0),
+        N(16), one, np.zeros(1, np.float32), N(1), y.reshape(-1), N(0), N(height), scratch,
     )  # fmt: skip
     assert status == 0
     return y
@@ -148,7 +148,7 @@ def test_b040_every_pixel_meets_every_tap_at_its_place():
                 assert (conv(picture, kernel) == want).all(), (y, x, ky, kx)
 
 
-# --- layouts of codes ----------------------------------------------------------------------------------------
+# --- layouts of codes --------------------------------------------------------------------------------------
 def row_of(packed: bytes, cols: int) -> list[int]:
     y = np.zeros(cols, np.float32)
     scale = np.full(-(-cols // 32), 0x3C00, np.uint16)
