@@ -81,8 +81,11 @@ def verify(**options: Any) -> int:
         return _watch(watched, options["spec"])
     options["target"] = options["target"] or ("board" if options["port"] else "image")
     if options.pop("models"):
+        from emu.verify.errors import UsageProblem
         from emu.verify.models import ModelsRequest, run_models
 
+        if options["check"]:
+            raise UsageProblem("--check looks at examples of kernels: not with --models")
         wanted = ("elf", "tier", "fused", "json_file", "html_file", "port", "baud")
         return run_models(ModelsRequest(**{n: options[n] for n in wanted}))
     from emu.verify.command import VerifyRequest, run

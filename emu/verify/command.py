@@ -135,12 +135,12 @@ def _check_combination(request: VerifyRequest) -> None:
         raise UsageProblem("--target board and --port belong together")
     if request.target == "mirror" and request.elf is not None:
         raise UsageProblem("--elf has no meaning with --target mirror")
-    if request.check and (request.target == "mirror" or request.exhaustive):
+    if request.check and (request.target != "image" or request.exhaustive):
         raise UsageProblem(f"--check looks at examples of an image: not with {_not_with_check(request)}")
 
 
 def _not_with_check(request: VerifyRequest) -> str:
-    return "--exhaustive" if request.exhaustive else "--target mirror"
+    return "--exhaustive" if request.exhaustive else f"--target {request.target}"
 
 
 def _check_places(request: VerifyRequest) -> None:
