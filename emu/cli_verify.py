@@ -32,6 +32,9 @@ _FILE = click.Path(path_type=Path)
     "--port", default="", metavar="URL", help="Board: /dev/ttyACM0, COM3, socket://..., rfc2217://..."
 )
 @click.option(
+    "--readings", type=_FILE, help="Result file of emu selftest: how the board reads contested facts."
+)
+@click.option(
     "--baud", type=click.IntRange(9600, 5_000_000), help="Speed of the board's line, if it can change."
 )
 @click.option("--tier", type=click.Choice(["translator", "stepper"]), default="translator", show_default=True)

@@ -60,6 +60,7 @@ class VerifyRequest:
     mirror_seconds: float = DEFAULT_SECONDS
     port: str = ""
     baud: int | None = None
+    readings: Path | None = None
     resume: bool = False
 
     def selection(self) -> str:
@@ -70,6 +71,7 @@ class VerifyRequest:
         extra += " --check" if self.check else ""
         extra += f" --budget {self.budget}" if self.budget != VerifyRequest.budget else ""
         extra += f" --port {shlex.quote(self.port)}" if self.port else ""
+        extra += f" --readings {shlex.quote(str(self.readings))}" if self.readings else ""
         return selection_text(self.elf, self.spec, self.target, extra)
 
     def options(self, elf: Path | None) -> Options:
@@ -87,6 +89,7 @@ class VerifyRequest:
             jobs=1 if self.port else self.jobs or os.cpu_count() or 1,
             port=self.port,
             baud=self.baud,
+            readings=_readings(self.readings),
             out=self.out,
             mirror_seconds=self.mirror_seconds,
         )
@@ -119,6 +122,17 @@ def _exit_code(campaign: Campaign) -> int:
     if campaign.interrupted and not any(r.failure for r in campaign.results.values()):
         return EXIT_INTERRUPTED
     return exit_code(r.verdict for r in campaign.results.values())
+
+
+def _readings(path: Path | None) -> tuple[tuple[str, str], ...]:
+    """The readings of a result file. Raises UsageProblem."""
+    from emu.cpu.readings import ReadingError
+    from emu.link.facts import load_facts
+
+    try:
+        return () if path is None else tuple(sorted(load_facts(path).items()))
+    except ReadingError as error:
+        raise UsageProblem(f"--readings: {error}") from error
 
 
 def _check_combination(request: VerifyRequest) -> None:
