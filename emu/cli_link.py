@@ -81,3 +81,20 @@ def flash(
         load_into_ram(port, image, baud, reset)
         click.echo(f"{image.name} runs from RAM until the next reset")
     return 0
+
+
+@click.command()
+@click.option("--port", required=True, metavar="URL", help="The board; the bundled agent runs there.")
+@click.option("-o", "--out", type=_FILE, help="Result file, for --readings and to be shared.")
+@click.option("--elf", type=_FILE, help="Default: the bundled agent.")
+@click.option("--baud", type=click.IntRange(9600, 5_000_000), help="Speed of the line, if it can change.")
+@guarded
+def selftest(port: str, out: Path | None, elf: Path | None, baud: int | None) -> int:
+    """Ask a board what documents leave open: contested facts, alignment, coprocessors, floats, the line.
+
+    Exit code: 0 everything fits, 1 something fits no known reading or differs, 3 link fault, 4 board fault.
+    """
+    from emu.link.selftest_command import run_selftest
+    from emu.verify.reference import agent_elf
+
+    return run_selftest(port, elf or agent_elf(), out, baud)

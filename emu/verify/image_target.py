@@ -104,6 +104,7 @@ class ImageTarget:
                 fused=cast(Any, self._options.fused),
                 bounds=bounds,
                 check=self._checks,
+                readings=dict(self._options.readings),
             )
             self._machines[bounds] = _Machine.of(self.image, options)
         return self._machines[bounds]

@@ -37,3 +37,5 @@ class Options:
     port: str = ""
     """With the board as target: pyserial URL of its line."""
     baud: int | None = None
+    readings: tuple[tuple[str, str], ...] = ()
+    """Contested facts to readings other than the chosen ones (`emu selftest`)."""

@@ -277,7 +277,9 @@ void agent_start(uint32_t reason, const struct agent_fault *fault)
     agent_state.quiet = 256;
     agent_drop_buffers();
     agent_set_where("");
-    for (agent_state.kernels = 0; emu_kernel_table[agent_state.kernels].name != 0;)
+    for (agent_state.table = 0; emu_kernel_table[agent_state.table].name != 0;)
+        agent_state.table++;
+    for (agent_state.kernels = agent_state.table; agent_extra[agent_state.kernels - agent_state.table].name != 0;)
         agent_state.kernels++;
     agent_hello_payload(agent_state.control + WIRE_HEADER);
     agent_send_event(WIRE_BOOT, HELLO_BYTES);

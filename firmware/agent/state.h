@@ -28,7 +28,8 @@ struct agent {
     uint32_t guard_before;
     const struct agent_board *board;
     uint32_t build;
-    uint32_t kernels;
+    uint32_t table;    /* kernels of emu_kernel_table */
+    uint32_t kernels;  /* with agent_extra */
     uint32_t session;
     uint32_t base;     /* highest ack seen */
     uint32_t next;     /* sequence that is executed next */
@@ -73,6 +74,16 @@ void agent_hello_payload(uint8_t *to);
 
 /* Signatures in the order of emu_kernel_table (signatures.c is written by tools/agent_signatures.py). */
 extern const char *const agent_signatures[];
+
+/* A function that CALL can call: those of emu_kernel_table, then those of agent_extra. */
+struct agent_kernel {
+    const char *name; /* NULL ends agent_extra */
+    const char *signature;
+    emu_function function;
+};
+/* Functions that only this chip has (chip/extra.c); none on other machines. */
+extern const struct agent_kernel agent_extra[];
+struct agent_kernel agent_kernel(uint32_t index);
 
 struct agent_model {
     const char *name;

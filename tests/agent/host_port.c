@@ -8,6 +8,7 @@
 #include "agent.h"
 #include "agent_port.h"
 #include "signature.h"
+#include "state.h"
 #include "wire.h"
 #include "emu_kernels.h"
 
@@ -229,6 +230,9 @@ void agent_port_reset(void)
     resets++;
     host_start(WIRE_ASKED);
 }
+
+/* --- what only the chip has ------------------------------------------------------------------------------------ */
+const struct agent_kernel agent_extra[] = {{NULL, NULL, NULL}};
 
 /* --- vector code whose twin the models do not need ------------------------------------------------------------------ */
 int32_t gemm_s8(const int8_t *x, int32_t x_stride, int32_t rows, const int8_t *w, int32_t w_stride, int32_t outs,
