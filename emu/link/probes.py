@@ -2,7 +2,7 @@
 
 The firmware holds one stub for each probe (``firmware/agent/chip/probes.S``, written from this table by
 ``tools/agent_probes.py``): it loads a :class:`State`, executes the instruction and stores the state.
-Operands: ``a8`` points into the scratch memory, ``a9`` .. ``a12`` come from the state, ``q`` and ``f`` registers too.
+Operands: ``a8`` points into the scratch memory, ``a9`` .. ``a12``, ``q``, ``f`` come from the state.
 """
 
 from __future__ import annotations
@@ -130,9 +130,7 @@ PROBES: Final = (
         for s, u in ((0, 0), (3, 0), (5, 1), (6, 0), (7, 2), (6, 3), (7, 3))
     ),
     *(
-        Probe(
-            "ee.fft.ams.s16.ld.incp", {**_FIXED_AMS, "sel2": s}, ("complex_count_32", "ams_sum_width"), "sar"
-        )
+        Probe("ee.fft.ams.s16.ld.incp", {**_AMS, "sel2": s}, ("complex_count_32", "ams_sum_width"), "sar")
         for s in (0, 1)
     ),
     *(
