@@ -123,8 +123,8 @@ def _check_places(segments: list[Segment]) -> None:
             continue
         start, end = segment.address, segment.address + len(segment.data)
         if not any(low <= start and end <= high for low, high in LOADABLE):
-            if 0x3C000000 <= start < 0x44000000:
-                continue  # shown by the cache; the second stage maps it
+            if _is_cached(start):
+                continue  # the second stage maps it
             raise BootError(
                 f"invalid segment address {start:#010x}\r\n",
                 f"segment {number} ({start:#010x}..{end:#010x}) lies in no memory that the ROM can load",
@@ -142,6 +142,11 @@ def _check_places(segments: list[Segment]) -> None:
                     f"segment {number} ({start:#010x}..{end:#010x}) lies over one before it",
                 )
         taken.append((place, place + end - start))
+
+
+def _is_cached(address: int) -> bool:
+    """In a window of the cache."""
+    return 0x3C000000 <= address < 0x3E000000 or 0x42000000 <= address < 0x44000000
 
 
 def _data_bus(address: int) -> int:
@@ -179,7 +184,7 @@ def load_from_flash(memory: Memory, flash: Flash, say: Callable[[str], None]) ->
     say("SPIWP:0xee\r\n")
     say(f"mode:{image.mode}, clock div:{image.clock}\r\n")
     for segment in image.segments:
-        if segment.data and not 0x3C000000 <= segment.address < 0x3E000000:
+        if segment.data and not _is_cached(segment.address):
             say(f"load:{segment.address:#010x},len:{len(segment.data):#x}\r\n")
             try:
                 memory.write(segment.address, segment.data)

@@ -111,6 +111,7 @@ class Flash:
     def close(self) -> None:
         """Let another board use the file."""
         if self._file >= 0:
+            fcntl.flock(self._file, fcntl.LOCK_UN)  # the mapping keeps the file open
             os.close(self._file)
             self._file = -1
 

@@ -165,7 +165,7 @@ class Uart(Registers):
 
     def _apply(self) -> None:
         """What the registers mean for the line."""
-        line, cycles = self.line, CPU_HZ * BITS_OF_A_BYTE // self.baud
+        line, cycles = self.line, round(CPU_HZ * BITS_OF_A_BYTE / self.baud)
         line.set_word(words.BYTE_CYCLES, cycles if self.is_timed else 0)
         line.set_word(words.FULL_AT, max(self.values[CONF1] & 0x3FF, 1))
         line.set_word(words.EMPTY_AT, self.values[CONF1] >> 10 & 0x3FF)
