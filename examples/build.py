@@ -2,8 +2,8 @@
 
     python examples/build.py int8_layer
 
-writes examples/int8_layer/build/app.elf. A compiler is fetched when there is none. In a real project this file
-is ``idf.py build``.
+writes examples/int8_layer/build/app.elf. A compiler is fetched when there is none. In a real project
+``idf.py build`` stands in the place of this file.
 """
 
 from __future__ import annotations

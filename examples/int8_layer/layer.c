@@ -23,7 +23,7 @@ static int32_t rounding_shift(int32_t x, int exponent)
     return (x >> exponent) + (rest > half);
 }
 
-int32_t requantize(int32_t sum, int32_t multiplier, int shift)
+__attribute__((noinline)) int32_t requantize(int32_t sum, int32_t multiplier, int shift)
 {
     int left = shift > 0 ? shift : 0;
     int right = shift > 0 ? 0 : -shift;
