@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from emu.board.chip import CHIP_ID, RESET_NAMES, Reset
 from emu.board.flash import Flash
+from emu.cpu.map import MMU_BLOCK
 from emu.cpu.memory import Memory, MemoryFault
 
 MAGIC = 0xE9
@@ -39,10 +40,11 @@ class BootError(Exception):
 
 @dataclass(frozen=True)
 class Segment:
-    """Bytes for an address."""
+    """Bytes for an address. ``offset``: where they lie in flash."""
 
     address: int
     data: bytes
+    offset: int
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def read_image(flash: Flash, offset: int = 0) -> FlashImage:
                 f"ets_loader.c 78 \r\ninvalid segment length {length:#x}\r\n",
                 f"segment {number} has {length:#x} bytes, more than the flash chip",
             )
-        segments.append(Segment(address, flash.read(at + SEGMENT, length)))
+        segments.append(Segment(address, flash.read(at + SEGMENT, length), at + SEGMENT))
         at += SEGMENT + length
     _check_places(segments)
     _check_sums(flash, offset, at, segments, bool(header[23] & 1))
@@ -124,6 +126,7 @@ def _check_places(segments: list[Segment]) -> None:
         start, end = segment.address, segment.address + len(segment.data)
         if not any(low <= start and end <= high for low, high in LOADABLE):
             if _is_cached(start):
+                _check_cached(number, segment)
                 continue  # the second stage maps it
             raise BootError(
                 f"invalid segment address {start:#010x}\r\n",
@@ -142,6 +145,19 @@ def _check_places(segments: list[Segment]) -> None:
                     f"segment {number} ({start:#010x}..{end:#010x}) lies over one before it",
                 )
         taken.append((place, place + end - start))
+
+
+def _check_cached(number: int, segment: Segment) -> None:
+    """The cache shows whole pages: flash offset and address differ by a multiple of 64 KiB.
+
+    The ROM does not look at these segments; the second stage refuses them so.
+    """
+    if (segment.offset - segment.address) % MMU_BLOCK:
+        place, offset = f"{segment.address:#010x}", f"{segment.offset:#010x}"
+        raise BootError(
+            f"segment {number} load address {place}, doesn't match data {offset}\r\n",
+            f"segment {number} is for {place} but lies at {offset} in flash: not equal modulo 64 KiB",
+        )
 
 
 def _is_cached(address: int) -> bool:
