@@ -194,14 +194,14 @@ def _vtable(image: Image, member: str) -> str:
 
 
 def _result(body: _Draft, result: CType | None) -> str:
-    """The return hint; a result in memory becomes the first parameter."""
+    """The return hint, or ``returns=`` for a struct; a result in memory becomes the first parameter."""
     if result is None or result.kind == "void":
         return ""
     if result.kind != "struct":
         return f" -> np.{result.dtype or 'uint32'}"
     if result.size <= _REGISTER_BYTES:
         kinds = [m.type.dtype or "uint32" for m in result.members]
-        return f' -> "{",".join(kinds)}"'
+        return f', returns="{",".join(kinds)}"'
     body.lines.append(f"result: {body.hint('Out', repr('uint8'), str(result.size))},  # TODO its members")
     return ""
 
@@ -213,9 +213,10 @@ def _text(body: _Draft, symbol: str, elf: str, where: str, returns: str) -> str:
             sizes += f", {name}=(1, 16)"
     names = sorted(body.used)
     function = re.sub(r"\W", "_", demangled(symbol).split("(")[0]).strip("_")
+    hint = returns if returns.startswith(" ->") else ""
     inside = "".join(f"    {line}\n" for line in body.lines)
     return (
         _HEADER.format(where=where, elf=elf, names=", ".join(names))
-        + f'\n\n@kernel("{symbol}"{sizes})\ndef {function}(\n{inside}){returns}:\n'
+        + f'\n\n@kernel("{symbol}"{sizes}{"" if hint else returns})\ndef {function}(\n{inside}){hint}:\n'
         + f'    raise NotImplementedError("TODO what {function} computes, in numpy")\n'
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from emu.image import Image
 from emu.image.errors import SymbolError
+from emu.image.map import NOWHERE, describe
 from emu.image.names import demangled, find_function
 from emu.kernels.spec import Kernel
 from emu.verify.errors import UsageProblem
@@ -45,7 +46,7 @@ def check_symbols(image: Image, kernels: Sequence[Kernel]) -> None:
     missing = []
     for kernel in kernels:
         try:
-            find_function(image, kernel.symbol)
+            _check_place(image, kernel.symbol, find_function(image, kernel.symbol).address)
         except SymbolError as error:
             if kernel.symbol in image.symbols or " is the name of several " in str(error):
                 raise UsageProblem(str(error)) from error
@@ -57,3 +58,16 @@ def check_symbols(image: Image, kernels: Sequence[Kernel]) -> None:
             f"({len(missing)} of {len(kernels)} kernels are missing); choose kernels with --kernel, or "
             "describe your own with --spec"
         )
+
+
+def _check_place(image: Image, name: str, address: int) -> None:
+    if image.is_code(address):
+        return
+    where = describe(address)
+    if where == "ROM":
+        why = "in the chip's ROM, whose code is no part of the image"
+    elif where == NOWHERE:
+        why = "where the chip has no memory"
+    else:
+        why = f"in {where}, where the image has no code"
+    raise UsageProblem(f"{image.name}: {name} is at {address:#010x}, {why}")
