@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from emu.link.errors import BoardReset, LineLost, LinkFault
 from emu.link.frames import Damage, Frame, Piece, Splitter, Text, encode
-from emu.link.linetest import LineTest, complaint
+from emu.link.linetest import LineTest, complaint, is_converted
 from emu.link.ports import FIRST_BAUD, Line
 from emu.link.requests import Request
 from emu.link.tally import Tally
@@ -76,12 +76,20 @@ class Session:
 
         Raises LinkFault when nobody answers, or when the line changes bytes.
         """
-        self._number = secrets.randbelow(0xFFFFFFFE) + 1
+        self._number = self._new_number()
         self._window = Window()
         self._hello = None
         self._greet(time.monotonic() + self.timing.patience)
         self._window.size = self.hello.window
         return self.hello
+
+    def _new_number(self) -> int:
+        """Random; HELLO with it has no line ends, so that a line that converts them lets it pass."""
+        while True:
+            self._number = secrets.randbelow(0xFFFFFFFE) + 1
+            hello = encode(self._frame(Type.HELLO, HELLO_WORD.to_bytes(4, "little")))
+            if not {0x0A, 0x0D} & set(hello):
+                return self._number
 
     def _greet(self, end: float) -> None:
         """HELLO until it is answered. The nonce may be another one: the caller looks."""
@@ -95,6 +103,8 @@ class Session:
                 self._open()
                 self._send(Type.HELLO, HELLO_WORD.to_bytes(4, "little"))
                 self._collect(self.timing.hello, self._is_greeted)
+                if not self._is_greeted() and is_converted(self._bad_pieces):
+                    raise LinkFault(complaint(LineTest(to_host=1)))
             except LineLost as error:
                 problem = str(error)
                 self._lose()
@@ -125,13 +135,15 @@ class Session:
     def check_line(self) -> None:
         """PING with all 256 byte values (docs/wire.md section 8). Raises LinkFault that names the remedy."""
         test = LineTest()
-        for _ in range(LineTest.TRIES):
+        end, wait = time.monotonic() + self.timing.patience, self.timing.hello
+        while time.monotonic() < end and test.is_open:
             self._pongs.clear()
             self._bad_pieces.clear()
             self._send(Type.PING, test.payload)
-            self._collect(self.timing.hello, lambda: bool(self._pongs or self._bad_pieces))
+            self._collect(wait, lambda: bool(self._pongs or self._bad_pieces))
             if test.payload in self._pongs:
                 return
+            wait = min(2 * wait, self.timing.longest)
             self._status = None
             bad = list(self._bad_pieces)
             self._send(Type.POLL, bytes(8))
@@ -173,7 +185,7 @@ class Session:
         if now - self._moved < wait:
             return wait
         self._check_silence(now, long)
-        self._ask(with_replies=False)
+        self._ask()
         return min(wait * 2, self.timing.longest)
 
     def _check_silence(self, now: float, long: Request | None) -> None:
@@ -197,17 +209,16 @@ class Session:
         self._moved = self._heard = time.monotonic()
         self._ask()
 
-    def _ask(self, with_replies: bool = True) -> None:
-        """POLL: what is missing on either side? ``with_replies``: those missing here are surely lost."""
+    def _ask(self, wanted: int = 0) -> None:
+        """POLL: what is missing on either side? ``wanted``: bits of replies that are surely lost."""
         self._tag = self._tag % 0xFFFFFFFF + 1
         self._asked[self._tag] = self._window.frames
         self.tally.add("polls")
-        wanted = self._window.wanted() if with_replies else 0
         self._send(Type.POLL, struct.pack("<II", wanted, self._tag))
 
-    def _ask_once(self) -> None:
+    def _ask_once(self, wanted: int = 0) -> None:
         if not self._asked and self._window.sent:
-            self._ask()
+            self._ask(wanted)
 
     # --- frames ------------------------------------------------------------------------------------
     def _frame(self, kind: int, payload: bytes, sequence: int = 0) -> Frame:
@@ -275,8 +286,8 @@ class Session:
             self.tally.add("duplicates")
             return
         self._moved = time.monotonic()
-        if self._window.has_gap_below(frame.sequence):
-            self._ask_once()
+        if lost := self._window.wanted_below(frame.sequence):
+            self._ask_once(lost)
 
     def _take_status(self, frame: Frame) -> None:
         status = Status.of(frame.payload)
@@ -301,8 +312,8 @@ class Session:
         for sequence, request in self._window.missing_there(status, asked):
             self.tally.add("repeated")
             self._send(request.type, request.payload, sequence)
-        if self._window.has_reply_there(status):
-            self._ask()
+        if lost := self._window.wanted_of(status):
+            self._ask(lost)
 
     def _look_at_nonce(self) -> None:
         """Raise BoardReset when the board is not in the run in which this session began."""
@@ -315,7 +326,7 @@ class Session:
     def ping(self, payload: bytes = b"") -> float:
         """Seconds until the board has sent ``payload`` back. Raises LinkFault when it does not."""
         started = time.monotonic()
-        for _ in range(LineTest.TRIES):
+        for _ in range(8):
             self._pongs.clear()
             self._send(Type.PING, payload)
             self._collect(self.timing.longest, lambda: payload in self._pongs)

@@ -70,18 +70,19 @@ class Window:
         self.replies[sequence] = payload
         return True
 
-    def has_gap_below(self, sequence: int) -> bool:
-        """An older request has no reply: it was lost, for replies come in order."""
-        return any(s < sequence for s in self.sent)
+    def wanted_below(self, sequence: int) -> int:
+        """Bits, from ``ack`` on, of older requests without reply: it was lost, for replies come in order."""
+        return self._bits(s for s in self.sent if s < sequence)
 
-    def wanted(self) -> int:
-        """Bits of the replies that are missing, from ``ack`` on."""
+    def _bits(self, sequences: Iterable[int]) -> int:
         ack = self.ack
-        return sum(1 << (s - ack) for s in self.sent if s - ack < 32)
+        return sum(1 << (s - ack) for s in sequences if s - ack < 32)
 
-    def has_reply_there(self, status: Status) -> bool:
-        """A request is executed whose reply is not here: it must have been lost on its way."""
-        return any(0 <= s - status.base < 32 and status.done >> (s - status.base) & 1 for s in self.sent)
+    def wanted_of(self, status: Status) -> int:
+        """Bits of requests that are executed and whose reply is not here: it was lost on its way."""
+        return self._bits(
+            s for s in self.sent if 0 <= s - status.base < 32 and status.done >> (s - status.base) & 1
+        )
 
     def missing_there(self, status: Status, asked: int) -> list[tuple[int, Request]]:
         """Requests sent before frame ``asked`` that the board lacks; marked as sent again."""
