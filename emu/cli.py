@@ -15,6 +15,7 @@ import rich_click as click
 _COMMANDS = {
     "verify": ("emu.cli_verify", "verify"),
     "kernels": ("emu.cli_tools", "kernels"),
+    "spec": ("emu.cli_spec", "spec"),
     "disasm": ("emu.cli_debug", "disasm"),
     "trace": ("emu.cli_debug", "trace"),
     "run": ("emu.cli_debug", "run"),
@@ -24,9 +25,17 @@ _COMMANDS = {
     "generate": ("emu.cli_models", "generate"),
     "compare": ("emu.cli_models", "compare"),
     "model": ("emu.cli_models", "model"),
+    "history": ("emu.cli_history", "history"),
     "golden": ("emu.cli_golden", "golden"),
+    "bisect": ("emu.cli_bisect", "bisect"),
+    "mutate": ("emu.cli_mutate", "mutate"),
     "doctor": ("emu.cli_tools", "doctor"),
     "toolchain": ("emu.cli_tools", "toolchain"),
+    "board": ("emu.cli_board", "board"),
+    "profile": ("emu.cli_profile", "profile"),
+    "boards": ("emu.cli_link", "boards"),
+    "flash": ("emu.cli_link", "flash"),
+    "selftest": ("emu.cli_link", "selftest"),
     "bench": ("emu.cli_bench", "bench"),
 }
 

@@ -13,7 +13,7 @@ SUITES = ("engine", "kernels", "mirror", "verify")
 
 
 @click.command()
-@click.argument("suite", type=click.Choice([*SUITES, "all"]), default="all")
+@click.argument("suite", type=click.Choice([*SUITES, "link", "all"]), default="all")
 @click.option(
     "--elf", type=_FILE, help="Image for the suites kernels and verify; default: the bundled reference image."
 )
@@ -35,6 +35,8 @@ SUITES = ("engine", "kernels", "mirror", "verify")
 )
 @click.option("--json", "json_file", type=_FILE, help="Write the figures of every round as JSON.")
 @click.option("--markdown", "page", type=_FILE, help="Write the tables into this page (docs/performance.md).")
+@click.option("--port", default="", metavar="URL", help="For link: the board.")
+@click.option("--baud", "bauds", multiple=True, type=click.IntRange(9600, 5_000_000), help="For link.")
 @guarded
 def bench(
     suite: str,
@@ -45,14 +47,40 @@ def bench(
     kernels: tuple[str, ...],
     json_file: Path | None,
     page: Path | None,
+    port: str,
+    bauds: tuple[int, ...],
 ) -> int:
     """Measure a suite, each figure beside a peer from outside; a peer that is missing is named.
 
     engine: programs on translator and stepper, QEMU, native. kernels: vector product and kernels against
     host code. mirror: the host's matrix product against others'. verify: cases a second, cold and warm.
     """
+    if suite == "link":
+        return _bench_link(port, bauds)
     from emu.bench.command import run
     from emu.bench.settings import Settings
 
     chosen = SUITES if suite == "all" else (suite,)
     return run(chosen, Settings(elf, rounds, seconds, examples, kernels), json_file, page)
+
+
+def _bench_link(port: str, bauds: tuple[int, ...]) -> int:
+    """Throughput and round trips of the line to a board."""
+    from emu.link.board import Board
+    from emu.link.measure import measure
+
+    if not port:
+        raise click.UsageError("emu bench link wants --port")
+    board = Board(port)
+    try:
+        for baud in bauds or (115_200, 921_600, 3_000_000):
+            speed = measure(board, baud, min(baud // 10 * 4, 1 << 20))
+            up, down = (rate / speed.line for rate in (speed.up_line, speed.down_line))
+            click.echo(
+                f"{baud:>9,} baud: up {speed.up:>9,.0f} B/s ({up:.1%} of the line with frames), down "
+                f"{speed.down:>9,.0f} B/s ({down:.1%}), {speed.round_trips:,.0f} round trips/s"
+            )
+    finally:
+        board.close()
+        click.echo(board.tally.summary())
+    return 0

@@ -49,6 +49,20 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--bounds", is_flag=True, help="Trap on accesses outside of image, stack and buffers."
             ),
+            click.option(
+                "--unmodelled",
+                type=click.Choice(["stop", "log-once"]),
+                default="stop",
+                show_default=True,
+                help="Use of hardware that nobody models.",
+            ),
+            click.option(
+                "--reading",
+                "readings",
+                multiple=True,
+                metavar="FACT=READING",
+                help="Another reading of a contested fact (docs/contested.md); may be repeated.",
+            ),
         )
     ):
         command = option(command)
@@ -148,9 +162,17 @@ def _load(elf: Path) -> Image:
 
 def _options(options: dict[str, Any], tier: str = "stepper", exceptions: str = "built-in") -> EngineOptions:
     from emu.cpu.options import EngineOptions
+    from emu.cpu.readings import ReadingError, parse
+    from emu.verify.errors import UsageProblem
 
+    try:
+        readings = parse(options["readings"])
+    except ReadingError as error:
+        raise UsageProblem(str(error)) from None
     return EngineOptions(
         tier=cast(Any, tier),
+        readings=readings,
+        unmodelled=options["unmodelled"],
         fused=options["fused"],
         bounds=options["bounds"],
         check=options.get("check", False),
@@ -256,7 +278,7 @@ def _run_alone(engine: Engine, started: Any, budget: int) -> int:
     from emu.debug import outcome
 
     result = trap = None
-    engine.state.budget = budget
+    engine.allow(budget)
     try:
         engine.run()
         result = engine.finish(started.entered) if started is not None else None
@@ -264,6 +286,8 @@ def _run_alone(engine: Engine, started: Any, budget: int) -> int:
         trap = caught
     if started is None:
         click.echo(str(trap) if trap is not None else "the program returned")
+        for line in outcome.notice_lines(engine.diagnostics, engine):
+            click.echo(line)
     else:
         for line in outcome.text_lines(engine, started, result, trap):
             click.echo(line)

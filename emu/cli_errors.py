@@ -18,7 +18,7 @@ import click
 from click import Abort, ClickException
 from click.exceptions import Exit
 
-EXIT_USAGE, EXIT_BOARD, EXIT_TOOL, EXIT_INTERRUPTED = 2, 4, 5, 130
+EXIT_USAGE, EXIT_LINK, EXIT_BOARD, EXIT_TOOL, EXIT_INTERRUPTED = 2, 3, 4, 5, 130
 
 
 def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
@@ -70,13 +70,17 @@ def _classify(error: Exception) -> int:
     from emu.image.errors import ImageError
     from emu.models.errors import ModelError, RunError
     from emu.toolchain.errors import ToolchainError
-    from emu.verify.errors import ToolError, UsageProblem
+    from emu.verify.errors import LinkTrouble, TargetFault, ToolError, UsageProblem
 
     variant = sys.modules.get("emu.numerics.gemm.variant")  # EMU_GEMM is read while the mirrors are imported
     if variant is not None and isinstance(error, variant.VariantError):
         return _say(str(error), EXIT_USAGE)
     if isinstance(error, UsageProblem | ImageError | ModelError):
         return _say(str(error), EXIT_USAGE)
+    if isinstance(error, LinkTrouble) or _is_link_fault(error):
+        return _say(str(error), EXIT_LINK)
+    if isinstance(error, TargetFault):
+        return _say(str(error), EXIT_BOARD)
     if isinstance(error, ToolError | ToolchainError | RunError):
         return _say(str(error), EXIT_TOOL)
     if isinstance(error, OSError) and error.filename:
@@ -86,6 +90,11 @@ def _classify(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return _say(f"{error.strerror}: for what is printed here, or for temporary files", EXIT_TOOL)
     return _unexpected(error)
+
+
+def _is_link_fault(error: Exception) -> bool:
+    errors = sys.modules.get("emu.link.errors")  # whoever raised it has imported it
+    return errors is not None and isinstance(error, (errors.LinkFault, errors.LineLost))
 
 
 def _say(text: str, code: int) -> int:

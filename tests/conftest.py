@@ -11,6 +11,9 @@ from hypothesis import settings
 
 from emu.toolchain import Toolchain, ToolchainError, doctor, find_toolchain
 
+# Tests are no runs that anybody wants in their history; those of the ledger name one of their own.
+os.environ["EMU_LEDGER"] = "off"
+
 # A shell that starts a job in the background makes it ignore Ctrl-C, and its children with it; the tests of
 # Ctrl-C send one to theirs.
 _in_main_thread = threading.current_thread() is threading.main_thread()

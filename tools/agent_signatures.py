@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Write firmware/agent/signatures.c: the signature of every kernel of firmware/kernels/table.c, in its order.
 
-    python tools/agent_signatures.py            # write
-    python tools/agent_signatures.py --check    # say whether the file is what the specs give (exit code 1: no)
+python tools/agent_signatures.py            # write
+python tools/agent_signatures.py --check    # say whether the file is what the specs give (exit code 1: no)
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from emu.verify.selection import known_kernels  # noqa: E402
 TABLE = ROOT / "firmware" / "kernels" / "table.c"
 OUT = ROOT / "firmware" / "agent" / "signatures.c"
 HEAD = """\
-/* Written by tools/agent_signatures.py from the specs in emu/kernels: signatures (docs/wire.md section 6) in the order
- * of emu_kernel_table. */
+/* Written by tools/agent_signatures.py from the specs in emu/kernels: signatures (docs/wire.md section 6)
+ * in the order of emu_kernel_table. */
 #include "state.h"
 
 const char *const agent_signatures[] = {

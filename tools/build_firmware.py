@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Build firmware/ into golden/firmware/, or check that the reference image there is what the sources give.
+"""Build firmware/ into golden/firmware/ and golden/agent/, or check that the images are what it gives.
 
     python tools/build_firmware.py            # build and record
     python tools/build_firmware.py --check    # rebuild elsewhere and compare bytes
     python tools/build_firmware.py --out DIR  # build somewhere else
+    python tools/build_firmware.py --only agent [--out DIR]
 
 Exit codes: 0 built, or equal; 1 the reference differs; 2 wrong use; 5 no compiler, or the build failed; 6 not
 comparable, because another compiler than the recorded one is installed.
@@ -24,35 +25,48 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from emu.toolchain import Toolchain, ToolchainError, find_toolchain  # noqa: E402
-from emu.toolchain.build import ELF_NAME, MANIFEST_NAME, build_firmware, compiler_of, source_hash  # noqa: E402
+from emu.toolchain.build import (  # noqa: E402
+    AGENT,
+    IMAGE,
+    MANIFEST_NAME,
+    Recipe,
+    build_firmware,
+    compiler_of,
+    source_hash,
+)
 
-GOLDEN = ROOT / "golden" / "firmware"
+GOLDEN = ROOT / "golden"
+RECIPES = {"firmware": IMAGE, "agent": AGENT}
+"""What is built into which folder."""
 DIFFERENT, TOOL_ERROR, NOT_COMPARABLE = 1, 5, 6
 
 
 @click.command(help=__doc__, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--check", is_flag=True, help="Compare the reference with a fresh build; write nothing.")
-@click.option("--out", type=click.Path(path_type=Path), default=GOLDEN, help="Folder of image and manifest.")
-def main(check: bool, out: Path) -> None:
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of one image and its manifest.")
+@click.option("--only", type=click.Choice(list(RECIPES)), help="Only this image; with --out: firmware.")
+def main(check: bool, out: Path | None, only: str | None) -> None:
     """See the help text (the module's docstring)."""
     try:
-        sys.exit(check_reference(out) if check else record(out))
+        chosen = [only or "firmware"] if only or out else list(RECIPES)
+        act = check_reference if check else record
+        sys.exit(max(act(out or GOLDEN / name, RECIPES[name]) for name in chosen))
     except ToolchainError as error:
         click.echo(str(error), err=True)
         sys.exit(TOOL_ERROR)
 
 
-def record(out: Path) -> int:
+def record(out: Path, recipe: Recipe) -> int:
     """Build into `out`; returns 0."""
-    result = build_firmware(find_toolchain(), out)
+    result = build_firmware(find_toolchain(), out, recipe=recipe)
     click.echo(f"{result.elf}: {result.elf.stat().st_size} bytes, SHA-256 {result.manifest['elf_sha256']}")
     return 0
 
 
-def check_reference(out: Path) -> int:
+def check_reference(out: Path, recipe: Recipe) -> int:
     """Compare `out` with its manifest, with the sources and with a fresh build; returns the exit code."""
     manifest = read_manifest(out)
-    complaint = stale(out, manifest)
+    complaint = stale(out, manifest, recipe)
     if complaint:
         click.echo(f"{complaint}\nto mend: python tools/build_firmware.py", err=True)
         return DIFFERENT
@@ -61,20 +75,20 @@ def check_reference(out: Path) -> int:
         recorded, found = describe(manifest["compiler"]), describe(compiler_of(toolchain))
         click.echo(f"not comparable: recorded {recorded}, found {found}")
         return NOT_COMPARABLE
-    return compare(out, toolchain)
+    return compare(out, toolchain, recipe)
 
 
-def compare(out: Path, toolchain: Toolchain) -> int:
+def compare(out: Path, toolchain: Toolchain, recipe: Recipe) -> int:
     """Build again and compare the image byte for byte; returns the exit code."""
     with tempfile.TemporaryDirectory() as scratch:
-        fresh = build_firmware(toolchain, Path(scratch)).elf.read_bytes()
-    reference = (out / ELF_NAME).read_bytes()
+        fresh = build_firmware(toolchain, Path(scratch), recipe=recipe).elf.read_bytes()
+    reference = (out / recipe.elf).read_bytes()
     if fresh == reference:
-        click.echo(f"equal: {out / ELF_NAME} is what the sources give")
+        click.echo(f"equal: {out / recipe.elf} is what the sources give")
         return 0
     first = next((i for i, pair in enumerate(zip(fresh, reference, strict=False)) if pair[0] != pair[1]), -1)
     at = first if first >= 0 else min(len(fresh), len(reference))
-    click.echo(f"{out / ELF_NAME} differs from a fresh build, first at offset {at} (0x{at:X})", err=True)
+    click.echo(f"{out / recipe.elf} differs from a fresh build, first at offset {at} (0x{at:X})", err=True)
     return DIFFERENT
 
 
@@ -90,14 +104,14 @@ def read_manifest(out: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def stale(out: Path, manifest: dict[str, Any]) -> str:
+def stale(out: Path, manifest: dict[str, Any], recipe: Recipe = IMAGE) -> str:
     """Why `out` cannot be the image of the present sources; empty when nothing speaks against it."""
-    elf = out / ELF_NAME
+    elf = out / recipe.elf
     if not elf.is_file():
         return f"{elf} is missing"
     if hashlib.sha256(elf.read_bytes()).hexdigest() != manifest["elf_sha256"]:
         return f"{elf} is not the file that {out / MANIFEST_NAME} records"
-    if source_hash(ROOT / "firmware") != manifest["source_sha256"]:
+    if source_hash(ROOT / "firmware", recipe) != manifest["source_sha256"]:
         return f"firmware/ has changed since {elf} was built"
     return ""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from emu.cpu import returns, state_tools
 from emu.cpu.calls import Argument, CallResult, argument_words, pack_words
 from emu.cpu.checker import Checker
+from emu.cpu.contested import Use, uses
 from emu.cpu.diagnostics import Check, Diagnostics
 from emu.cpu.hooks import Callback, GuestCall, Hook, Served
 from emu.cpu.interrupts import Interrupts
@@ -25,11 +26,14 @@ from emu.cpu.trapping import TrapMaker
 from emu.cpu.traps import Location, Trap, TrapKind
 from emu.cpu.unmodelled import Unmodelled
 from emu.image import Image
+from emu.isa.decode import Insn
 
 RETURN_ADDRESS = 0x4FFFFFF0
 """Where functions return to: no memory is mapped there, and its top two bits are those of code addresses."""
 
 DEFAULT_BUDGET = 1_000_000_000
+LONGEST = 1 << 62
+"""Instructions that a budget may have: the counters are signed 64-bit words."""
 CALLER_SPACE = 64
 """Bytes between the caller's stack arguments and the end of the stack: room for its own save area."""
 
@@ -57,6 +61,14 @@ class Tier(Protocol):
 
     def run(self) -> ExitReason:
         """Run from PC; the state is complete when it returns. Raises Trap."""
+
+
+@runtime_checkable
+class Translating(Protocol):
+    """A tier that runs code of its own making."""
+
+    def instructions(self) -> Iterator[Insn]:
+        """The instructions that there is code for."""
 
 
 class Stopped(Exception):
@@ -198,9 +210,13 @@ class Engine:
         function, ArgumentError for arguments that cannot be passed.
         """
         entered = self.begin(function, arguments, dirty=dirty)
-        self.state.budget = budget
+        self.allow(budget)
         self.run()
         return self.finish(entered)
+
+    def allow(self, budget: int) -> None:
+        """Set the instructions that may be executed from now on; any number, also beyond 64 bits."""
+        self.state.budget = max(0, min(budget, LONGEST))
 
     def begin(
         self, function: str | int, arguments: Sequence[Argument] = (), *, dirty: int | None = None
@@ -318,6 +334,13 @@ class Engine:
             is_stepped = self.options.tier == "stepper" or bool(self.options.diagnostics)
             self._tier = self.stepper if is_stepped else self._make_translator()
         return self._tier
+
+    def contested(self) -> tuple[Use, ...]:
+        """Contested facts that results depend on: noticed by the stepper since the diagnostics were cleared,
+        and those that the code which is translated now may touch (:mod:`emu.cpu.contested`).
+        """
+        translated = self._tier.instructions() if isinstance(self._tier, Translating) else ()
+        return uses(self.diagnostics.contested, translated, self.readings, self.locate)
 
     def _make_translator(self) -> Tier:
         from emu.cpu.translator import Translator

@@ -47,6 +47,8 @@ DEBUG_LEVEL = 6
 BREAK, BREAK_N = 3, 4
 """Bits of DEBUGCAUSE."""
 
+_GENERAL = ("XCHAL_USER_VECOFS", "XCHAL_KERNEL_VECOFS", "XCHAL_DOUBLEEXC_VECOFS")
+_ALL = (*_GENERAL, *_VECTOR_SETTINGS.values())
 _PS_PARTS = ("PSWOE", 1), ("PSCALLINC", 2), ("PSOWB", 4), ("PSUM", 1), ("PSEXCM", 1), ("PSINTLEVEL", 4)
 
 
@@ -84,6 +86,17 @@ def packed_ps(state: CpuState) -> int:
 def vector_base(state: CpuState) -> int:
     """VECBASE as an address."""
     return int(state.VECBASE) << 10
+
+
+def double_vector(state: CpuState) -> int:
+    """Where exceptions in exception mode go."""
+    return vector_base(state) + setting("XCHAL_DOUBLEEXC_VECOFS")
+
+
+def vectors_of(state: CpuState) -> frozenset[int]:
+    """Addresses of the vectors of exceptions."""
+    base = vector_base(state)
+    return frozenset(base + setting(name) for name in _ALL)
 
 
 def _enter_window(state: CpuState, cause: Cause, pane: int) -> None:

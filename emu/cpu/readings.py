@@ -331,7 +331,10 @@ _HEAD = """# Contested facts
 
 Facts about the instruction set that documents, tool tables and published measurements leave open or disagree
 on. The emulator follows the chosen reading; every other one can be selected by name. A run whose result
-depends on one of them reports it. This page is printed by `python -m emu.cpu.readings`; do not edit it.
+depends on one of them reports it: the stepper exactly (a fact counts when another reading would have given
+another result there), translated code by the instructions in it that *may* depend on one (`emu run`,
+`Engine.contested()`); `--tier stepper`, or `emu verify --check` for its examples, then tells whether they
+did. This page is printed by `python -m emu.cpu.readings`; do not edit it.
 
 "Measured" means on a real chip, published with inputs and outputs. What was measured is followed without an
 option.

@@ -22,6 +22,11 @@ class Slice:
         """For native devices: instructions so far and budget together, which stays the same in a slice."""
         self._kept = 0
 
+    @property
+    def is_last(self) -> bool:
+        """Nothing is left for after it: the caller's budget ends here, not an event."""
+        return self._kept == 0
+
     def open(self, limit: int) -> None:
         """Let at most ``limit`` instructions run."""
         state = self.state

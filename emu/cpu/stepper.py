@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from emu.cpu.checker import Checker
 from emu.cpu.diagnostics import Check, Diagnostics, count
-from emu.cpu.exceptions import enter
+from emu.cpu.exceptions import double_vector, enter, vector_base, vectors_of
 from emu.cpu.hooks import STOP, GuestCall, Hooks
 from emu.cpu.interrupts import Interrupts
 from emu.cpu.machine import Cause, Machine, Operands
@@ -21,7 +21,7 @@ from emu.cpu.plan import Plan
 from emu.cpu.state import CpuState, ExitReason
 from emu.cpu.step_machine import Raised, StepMachine, StepOperands, Write
 from emu.cpu.trapping import TrapMaker
-from emu.cpu.traps import TrapKind
+from emu.cpu.traps import Trap, TrapKind
 from emu.cpu.windows import OVERFLOWS, UNDERFLOWS, fill, occupied_pane, overflow_step, spill
 from emu.isa.decode import IllegalInstruction, decode
 from emu.isa.table import LENGTH_OF_NIBBLE
@@ -67,6 +67,8 @@ class Stepper:
         self.is_stopped = False
         """A hook stopped the run in front of the instruction at PC; running on goes past it."""
         self._announced: set[int] = set()
+        self._excepted = (0, Cause.ILLEGAL_INSTRUCTION)
+        """Where the last exception arose that was not one of a vector without code, and its cause."""
         self._plans: dict[int, Plan] = {}
 
     def begin(self) -> None:
@@ -331,7 +333,22 @@ class Stepper:
     def _enter(self, cause: Cause, vaddr: int, plan: Plan | None, pane: int = 0) -> None:
         # An exception costs a step of the budget: a handler that faults at once would never end the run.
         self.state.budget -= 1
+        if plan is not None or self.state.PC not in vectors_of(self.state):
+            self._excepted = (int(self.state.PC), cause)
+        elif self.state.PSEXCM and double_vector(self.state) == self.state.PC:
+            raise self._no_handler()
         enter(self.state, cause, vaddr, pane, plan is not None and plan.length == 2)
+
+    def _no_handler(self) -> Trap:
+        """The vector of double exceptions holds no instruction: the processor would go round it for ever."""
+        pc, cause = self._excepted
+        vector = double_vector(self.state)
+        message = (
+            f"exception {cause.name} (cause {int(cause)}) at {self.traps.locate(pc)} has no handler: "
+            f"no code is at the vectors (VECBASE {vector_base(self.state):#010x}, double exceptions "
+            f"{vector:#010x})"
+        )
+        return self.traps.make(TrapKind.EXCEPTION, message, address=pc)
 
     def _memory_fault(self, fault: MemoryFault, plan: Plan) -> None:
         if not self.use_vectors or fault.kind not in ("unmapped", "protection"):

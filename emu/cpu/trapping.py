@@ -128,7 +128,7 @@ class TrapMaker:
         try:
             self.memory.fetch(self.state.PC, 1)
         except MemoryFault:
-            is_call = step and link >> 30 == step
+            is_call = step and link >> 30 == step and _code_address(link) != self.return_address
             return [self.locate((_code_address(link) - 3) & MASK32)] if is_call else []
         return []
 

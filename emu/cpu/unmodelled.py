@@ -58,7 +58,7 @@ class Unmodelled:
     def use(self, what: str, address: int | None = None) -> None:
         """Trap, or log the first use of ``what``."""
         if self.choice == "stop":
-            hint = 'model it, or go on with the option unmodelled="log-once"'
+            hint = "model it, or go on with the option unmodelled: log-once"
             raise self._make_trap(TrapKind.DEVICE, f"{what}: not modelled here ({hint})", address)
         if what not in self.seen:
             self.seen[what] = str(self._where())

@@ -111,6 +111,8 @@ def _elements(items: Sequence[str], dtype: np.dtype[Any]) -> np.ndarray[Any, Any
 
 
 def _file(path: Path) -> tuple[bytes, str]:
+    if path.exists() and not path.is_file():
+        raise ValueError("a folder, a pipe or a device, not a file")
     data = path.read_bytes()
     if len(data) > _LARGEST:
         raise ValueError(f"the file has {len(data):,} bytes; a buffer has at most {_LARGEST:,}")

@@ -103,5 +103,5 @@ def start(engine: Engine, call: Call) -> Started:
         if engine.options.bounds:
             engine.memory.shadow.allow(place.address, len(place.buffer.data), READ | WRITE | INIT)
     entered = engine.begin(call.function, words, dirty=call.dirty)
-    engine.state.budget = call.budget
+    engine.allow(call.budget)
     return Started(call, entered, tuple(places), {place.name: place for place in places})

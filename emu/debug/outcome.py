@@ -70,8 +70,9 @@ def notice_lines(found: Diagnostics, engine: Engine) -> Iterator[str]:
             pc = min(counts)
             values = found.first.get((check, pc), "")
             yield _notice(TEXTS[check], counts, engine) + (f": {values}" if values else "")
-    for name, counts in found.contested.items():
-        yield _notice(f"contested fact {name} (docs/contested.md)", counts, engine)
+    yield from (f"  noticed: the result {use}" for use in engine.contested())
+    for what, where in engine.unmodelled.seen.items():
+        yield f"  not modelled, was without effect: {what}, first at {where}"
     if found.lowest_stack is not None:
         yield f"  stack used: {engine.stack.end - found.lowest_stack:,} bytes"
 
@@ -109,10 +110,11 @@ def json_object(
         }
         for f in engine.diagnostics.findings(engine.locate)
     ]
-    found["contested"] = {
-        name: {f"{pc:#010x}": times for pc, times in counts.items()}
-        for name, counts in engine.diagnostics.contested.items()
-    }
+    found["contested"] = [
+        {"fact": use.name, "certain": use.is_certain, "places": [f"{p.address:#010x}" for p in use.places]}
+        for use in engine.contested()
+    ]
+    found["unmodelled"] = dict(engine.unmodelled.seen)
     if trap is not None:
         found["trap"] = {"kind": trap.kind.value, "message": str(trap), "pc": hex(trap.pc)}
         found["registers"] = {name: hex(value) for name, value in trap.context.registers.items()}

@@ -140,6 +140,13 @@ def _settings(note: bytes) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
+def _printable(name: str) -> str:
+    """A name that goes to terminals: what could move the cursor or hide text is told by its number."""
+    if name.isprintable():
+        return name
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name)
+
+
 def _symbols(elf: ELFFile, segments: tuple[Segment, ...]) -> Iterable[Symbol]:
     table = elf.get_section_by_name(".symtab")
     if table is None or not hasattr(table, "iter_symbols"):
@@ -156,4 +163,6 @@ def _symbols(elf: ELFFile, segments: tuple[Segment, ...]) -> Iterable[Symbol]:
         is_global = entry["st_info"]["bind"] != "STB_LOCAL"
         address, size = entry["st_value"], entry["st_size"]
         is_inside = any(s.address <= address < s.end for s in segments)
-        yield Symbol(entry.name, address, size, kind, is_global, section == "SHN_ABS" and not is_inside)
+        yield Symbol(
+            _printable(entry.name), address, size, kind, is_global, section == "SHN_ABS" and not is_inside
+        )

@@ -8,6 +8,8 @@ from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
+from emu.image.ranges import Range, Ranges, listed_ranges
+
 
 @dataclass(frozen=True)
 class _Unit:
@@ -25,7 +27,7 @@ class Lines:
         self._dwarf: Any = None
         self._is_open = False
         self._units: dict[int, _Unit] = {}
-        self._ranges: list[tuple[int, int, int]] | None = None
+        self._ranges: Ranges | None = None
         self.warning = ""
         """Why there are no (or not all) source lines; empty while nothing is missing."""
 
@@ -67,27 +69,19 @@ class Lines:
 
     def _unit_at(self, address: int) -> int | None:
         if self._ranges is None:
-            self._ranges = sorted(self._address_ranges())
-        place = bisect_right(self._ranges, (address, 1 << 33, 0)) - 1
-        if place >= 0 and self._ranges[place][0] <= address < self._ranges[place][1]:
-            return self._ranges[place][2]
-        return None
+            self._ranges = Ranges(self._address_ranges())
+        return self._ranges.unit_at(address)
 
-    def _address_ranges(self) -> list[tuple[int, int, int]]:
-        """(start, end, offset of the unit), from .debug_aranges and for units that are not in it from
-        themselves."""
-        found = []
-        aranges = self._dwarf.get_aranges()
-        for entry in aranges.entries if aranges is not None else ():
-            if entry.length:
-                found.append((entry.begin_addr, entry.begin_addr + entry.length, entry.info_offset))
+    def _address_ranges(self) -> list[Range]:
+        """From .debug_aranges, and for units that are not in it from themselves."""
+        found = listed_ranges(self._dwarf)
         listed = {offset for _, _, offset in found}
         for unit in self._dwarf.iter_CUs():
             if unit.cu_offset not in listed:
                 found += self._own_ranges(unit)
         return found
 
-    def _own_ranges(self, unit: Any) -> list[tuple[int, int, int]]:
+    def _own_ranges(self, unit: Any) -> list[Range]:
         table = self._read_unit(unit.cu_offset)
         starts, found = None, []
         for address, (_, line) in zip(table.addresses, table.places, strict=True):

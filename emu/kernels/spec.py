@@ -18,7 +18,7 @@ Two rules make a mirror and its firmware function comparable without exceptions:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -95,7 +95,98 @@ class Scalar:
     values: str = "any"
 
 
+@dataclass(frozen=True)
+class Global(Tensor):
+    """Data of the image that the function uses besides its parameters; the mirror gets it behind them.
+
+    ``at``: a symbol of the image, or ``symbol+8``; default: the name. The bytes there get the contents before
+    the call and are compared after it (``role``), or, with ``pointer``, the word there is set to the address
+    of a buffer that holds them: a table of base pointers, for example.
+    """
+
+    at: str = ""
+    pointer: bool = False
+
+
+@dataclass(frozen=True)
+class Inline(Tensor):
+    """A member of a :class:`Struct` whose elements lie in the struct itself: an array, or state that the
+    function changes (a :class:`Scalar` member must stay as it is)."""
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A pointer to ``offset`` elements behind the start of another parameter's buffer: work in place."""
+
+    name: str
+    of: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Address:
+    """A pointer to ``of``, a symbol of the image (or ``symbol+8``): a function, a vtable. The mirror gets
+    ``value`` in its place."""
+
+    name: str
+    of: str
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class Callback:
+    """A function pointer that leads into Python: ``function`` gets one numpy scalar for each of ``args``
+    (dtypes by name) and gives a ``returns`` (None: void). The mirror gets the function, with the same types.
+
+    ``at``: the pointer is no parameter, but a word of the image at that symbol.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    args: tuple[str, ...] = ()
+    returns: str | None = None
+    at: str = ""
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A struct parameter: a pointer to one (``this`` of a method too), or the struct itself (``by_value``).
+
+    ``members``: a :class:`Tensor` is a pointer member with its buffer, an :class:`Inline` an array in the
+    struct, a :class:`Scalar` a number; Alias, Address and Callback as for parameters. Member names may be
+    paths (``quant.shift``). Members that are not listed hold noise. ``type``: name of the C type, whose
+    layout the debug information gives; without it ``offsets`` (bytes, by member) and ``size``, or else the
+    members lie one behind the other as C lays them out. ``at``: the struct is no parameter, but data of the
+    image at that symbol. The mirror gets an object with the members as attributes.
+    """
+
+    name: str
+    members: tuple[Tensor | Scalar | Alias | Address | Callback, ...]
+    type: str = ""
+    offsets: Mapping[str, int] = field(default_factory=dict)
+    size: int = 0
+    by_value: bool = False
+    at: str = ""
+
+    def __post_init__(self) -> None:
+        """Members are known by ``struct.member`` everywhere."""
+        prefix = f"{self.name}."
+        named = tuple(
+            m if m.name.startswith(prefix) else replace(m, name=prefix + m.name) for m in self.members
+        )
+        object.__setattr__(self, "members", named)
+
+
 Param = Tensor | Scalar
+AnyParam = Tensor | Scalar | Alias | Address | Callback | Struct
+"""Every kind of parameter; the bundled kernels, and boards, have those of Param alone."""
+
+
+def is_argument(param: AnyParam) -> bool:
+    """Whether a parameter is passed in the call, and not placed in the image's data."""
+    if isinstance(param, Global):
+        return False
+    return not (isinstance(param, Callback | Struct) and param.at)
 
 
 @dataclass(frozen=True)
@@ -123,7 +214,8 @@ class Kernel:
     """
 
     symbol: str
-    params: tuple[Param, ...]
+    params: tuple[Any, ...]
+    """Each an AnyParam, in C order; those that are no arguments (:func:`is_argument`) behind the others."""
     mirror: Callable[..., Any]
     dims: tuple[Dim, ...] = ()
     derived: Mapping[str, Callable[[Dims], int]] = field(default_factory=dict)
@@ -136,6 +228,15 @@ class Kernel:
     """Section of docs/numerics.md that the kernel follows."""
     faults: tuple[Fault, ...] = ()
     """Calls that must be refused, each with its status."""
+    requires: Callable[[Mapping[str, Any]], bool] | None = None
+    """What callers promise: a function of the sizes and the generated scalars, by name."""
+    setup: tuple[str, ...] = ()
+    """Functions of the image without parameters that are called first; ``init_array`` stands for all static
+    constructors."""
+    served: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """Functions of the image, or of the ROM, that Python takes the place of (emu.rom.RomFunction)."""
+    own: tuple[str, ...] = ()
+    """Functions of the image that run although the engine would serve them (malloc, printf, locks)."""
 
 
 REGISTRY: dict[str, Kernel] = {}
@@ -143,7 +244,7 @@ REGISTRY: dict[str, Kernel] = {}
 
 def kernel(
     symbol: str,
-    *params: Param,
+    *params: AnyParam,
     dims: tuple[Dim, ...] = (),
     returns: str | None = None,
     source: str = "",

@@ -22,8 +22,8 @@ class Refused(Exception):
 class BoardFault(Exception):
     """The code on the board stopped: exception, endless call, overwritten agent. Exit code 4.
 
-    ``kind``: "exception", "endless", "damaged", "hang", "reset", "panic", "watchdog"; ``where``: kernel or stage;
-    ``pc``: address, when known.
+    ``kind``: "exception", "endless", "damaged", "hang", "reset", "panic", "watchdog"; ``where``: kernel
+    or stage; ``pc``: address, when known.
     """
 
     def __init__(self, kind: str, message: str, where: str = "", pc: int | None = None) -> None:

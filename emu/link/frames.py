@@ -101,7 +101,7 @@ class Splitter:
         return found
 
     def text_waiting(self) -> str:
-        """Text since the last zero byte: a board that has stopped in mid-panic sends no zero byte after it."""
+        """Text since the last zero byte: a board that stops in mid-panic sends none after it."""
         return self._open.decode("ascii") if self._open and _is_text(self._open) else ""
 
     def _append(self, part: bytes, found: list[Piece]) -> None:

@@ -1,4 +1,4 @@
-"""A line to a board: any pyserial URL, read without polling, written without blocking where the port allows it."""
+"""A line to a board: any pyserial URL, read without polling, written without blocking where possible."""
 
 from __future__ import annotations
 
@@ -60,12 +60,14 @@ class Line:
     def read(self, seconds: float) -> bytes:
         """What has come; waits at most ``seconds`` for the first byte. Sends what is queued meanwhile."""
         with self._lost():
-            return self._read_blocking(seconds) if self._fd is None else self._read_selected(seconds)
+            if self._fd is None:
+                return self._read_blocking(seconds)
+            return self._read_selected(self._fd, seconds)
 
-    def _read_selected(self, seconds: float) -> bytes:
+    def _read_selected(self, fd: int, seconds: float) -> bytes:
         while True:
-            outgoing = [self._fd] if self._out else []
-            readable, writable, _ = select.select([self._fd], outgoing, [], max(seconds, 0))
+            outgoing = [fd] if self._out else []
+            readable, writable, _ = select.select([fd], outgoing, [], max(seconds, 0))
             if writable:
                 sent = self._port.write(bytes(self._out[:_PORTION]))
                 del self._out[:sent]

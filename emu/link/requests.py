@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from emu.link.errors import LinkFault, Refused
 from emu.link.wire import NONE, NULL, STAGE_BYTES, STATUS_TEXT, Type
@@ -115,6 +116,11 @@ def buffer_request(buffer: int, region: int, offset: int, size: int) -> Request:
     return Request(Type.BUFFER, struct.pack("<IIII", buffer, region, offset, size))
 
 
+def map_request(offset: int, size: int, psram: int) -> Request:
+    """MAP: a piece of flash and PSRAM as regions."""
+    return Request(Type.MAP, struct.pack("<III", offset, size, psram))
+
+
 def write_requests(buffer: int, offset: int, data: bytes, payload: int) -> list[Request]:
     """WRITE, as many as it takes."""
     step = (payload - 8) & ~15
@@ -174,7 +180,9 @@ def run_request(
     """RUN of a model; ``memory``: arena, slow memory, digest records."""
     head = struct.pack("<IIII", function.index, function.fingerprint, limit, flags)
     for place in memory:
-        head += struct.pack("<II", NONE, 0) if place is None else struct.pack("<II", place.buffer, place.offset)
+        head += (
+            struct.pack("<II", NONE, 0) if place is None else struct.pack("<II", place.buffer, place.offset)
+        )
     head += struct.pack("<HH", len(arguments), len(tensors))
     wanted = b"".join(
         t.stage.encode("ascii").ljust(STAGE_BYTES, b"\0") + _place(t.place) + struct.pack("<I", t.first)
@@ -196,7 +204,9 @@ def _argument(argument: Argument) -> bytes:
 def body(request: Request, reply: bytes) -> bytes:
     """A reply without its status. Raises Refused, or LinkFault for a reply that is none."""
     if len(reply) < 4:
-        raise LinkFault(f"the reply of {request.type.name} has {len(reply)} bytes; the other side is no agent")
+        raise LinkFault(
+            f"the reply of {request.type.name} has {len(reply)} bytes; the other side is no agent"
+        )
     status = int.from_bytes(reply[:4], "little")
     if status:
         raise Refused(request.type.name, status, STATUS_TEXT.get(status, "unknown status"))
@@ -241,6 +251,8 @@ def parse_called(data: bytes, results: Sequence[Place]) -> Called:
 
 def parse_ran(data: bytes, tensors: int) -> Ran:
     """Reply of RUN."""
-    f = _RAN.unpack_from(data)
+    f: Any = _RAN.unpack_from(data)
     triples = tuple(struct.unpack_from("<III", data, _RAN.size + 12 * i) for i in range(tensors))
-    return Ran(*f[:10], f[10].split(b"\0")[0].decode("ascii", "replace"), triples)
+    values: list[Any] = [*f[:10]]
+    values += [f[10].split(b"\0")[0].decode("ascii", "replace"), triples]
+    return Ran(*values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from emu.kernels.spec import Kernel, Param, Tensor
+from emu.kernels.spec import Global, Inline, Kernel, Param, Scalar, Tensor
 
 _LETTERS = {
     "int8": "b",
@@ -23,7 +23,7 @@ _ROLES = {"in": "<", "out": ">", "inout": "="}
 def signature(kernel: Kernel) -> str:
     """``i <bi>i`` for ``int32_t f(const int8_t *x, int32_t n, int32_t *y)``.
 
-    Raises ValueError for a dtype that the wire has no letter for.
+    Raises ValueError for a dtype or a kind of parameter that the wire has no letter for.
     """
     returns = "v" if kernel.returns is None else _letter(kernel.returns)
     return f"{returns} {''.join(_parameter(p) for p in kernel.params)}"
@@ -35,6 +35,8 @@ def fingerprint(name: str, text: str) -> int:
 
 
 def _parameter(param: Param) -> str:
+    if not isinstance(param, Tensor | Scalar) or isinstance(param, Global | Inline):
+        raise ValueError(f"{type(param).__name__} {param.name!r}: boards know pointers and numbers only")
     role = _ROLES[param.role] if isinstance(param, Tensor) else ""
     return role + _letter(param.dtype)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
-from typing import Final
+from typing import Any, Final
 
 VERSION: Final = 1
 HEADER: Final = struct.Struct("<BBHIII")
@@ -36,6 +36,7 @@ class Type(IntEnum):
     CALL = 0x16
     RUN = 0x17
     BAUD = 0x18
+    MAP = 0x19
     LOG = 0xC0
     BOOT = 0xC1
     MARK = 0xC2
@@ -73,7 +74,7 @@ STATUS_TEXT: Final = {
 }
 
 _HELLO = struct.Struct("<IIQQIIIIIIIIIIIII32sIIIIIII24s")
-_STATUS = struct.Struct("<QIIIIIHHHHI24s")
+_STATUS = struct.Struct("<QIIIIIHHHHI24sI")
 
 
 def _text(field: bytes) -> str:
@@ -116,8 +117,10 @@ class Hello:
         """The structure, or None for a payload that is none (or breaks the limits of the document)."""
         if len(payload) < _HELLO.size:
             return None
-        fields = _HELLO.unpack_from(payload)
-        found = cls(*fields[:11], Flag(fields[11] & 7), *fields[12:17], _text(fields[17]), *fields[18:25], _text(fields[25]))
+        fields: Any = _HELLO.unpack_from(payload)
+        flags = Flag(fields[11] & 7)
+        values: list[Any] = [*fields[:11], flags, *fields[12:17], _text(fields[17]), *fields[18:25]]
+        found = cls(*[*values, _text(fields[25])])
         sane = 320 <= found.payload <= 0xFFFF and 1 <= found.window <= 32
         return found if sane else None
 
@@ -136,6 +139,7 @@ class Status:
     last_newlines: int
     last_returns: int
     lost: int
+    tag: int
     stage: str
 
     @classmethod
@@ -143,5 +147,6 @@ class Status:
         """The structure, or None for a payload that is none."""
         if len(payload) != _STATUS.size:
             return None
-        f = _STATUS.unpack(payload)
-        return cls(*f[:9], f[10], _text(f[11]))
+        f: Any = _STATUS.unpack(payload)
+        values: list[Any] = [*f[:9], f[10], f[12]]
+        return cls(*[*values, _text(f[11])])

@@ -100,14 +100,15 @@ class ImageModel:
                 f"{self.engine.image.name}: {internal.size:,} bytes of internal RAM are free, a model may "
                 f"use {guest.ARENA_BYTES:,}"
             )
-        self._arena = internal.start
+        self.arena_address = internal.start
+        """Where the working memory of a run begins; may be moved up, to be equal for two images."""
 
     def _prepare(self, stages: int, flags: int) -> None:
         """A fresh struct emu_run with a table for the digests of ``stages`` stages, 0 for no taps."""
         tap = self.engine.image.symbols.function("emu_tap_digest").address if stages else 0
         self._records = self._heap.reserve(guest.RECORD.itemsize * max(stages, 1))
         self.engine.memory.write(self._table, _TABLE.pack(self._records, stages, 0, 0))
-        run = guest.pack_run(self._arena, self._slow, tap, self._table, flags)
+        run = guest.pack_run(self.arena_address, self._slow, tap, self._table, flags)
         self.engine.memory.write(self._run, run)
 
     def _call(

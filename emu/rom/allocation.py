@@ -15,6 +15,12 @@ def heap_of(rom: Rom) -> Heap:
     return rom.state("heap", lambda r: Heap(r.engine, r.seed))
 
 
+def heap_if_any(rom: Rom) -> Heap | None:
+    """The heap, when anything was allocated since the reset."""
+    found: Heap | None = rom.peek("heap")
+    return found
+
+
 def _allocate(call: RomCall, size: int, align: int = ALIGNMENT, zeroed: bool = False) -> int:
     if align & (align - 1) or not align:
         return 0

@@ -48,6 +48,10 @@ class Rom:
         found: T = self._shelf[name]
         return found
 
+    def peek(self, name: str) -> Any:
+        """The state called ``name``, None when it is not there yet."""
+        return self._shelf.get(name)
+
     def print(self, text: str) -> None:
         """The guest prints: whole lines go to ``log``, of which the first LOG_LINES are kept."""
         *lines, self._line = (self._line + text).split("\n")

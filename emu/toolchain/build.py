@@ -54,14 +54,26 @@ class Recipe:
 IMAGE = Recipe(ELF_NAME, (*INCLUDES, *FOLDERS), FOLDERS, INCLUDES, SCRIPT, BUILD_COMMAND)
 """The reference image."""
 
+AGENT_FOLDERS = ("numerics", "kernels", "models", "agent", "agent/chip", "port/bare_agent")
+AGENT = Recipe(
+    "esp32s3-agent.elf",
+    ("include", *AGENT_FOLDERS, "port/bare/vectors.S"),
+    AGENT_FOLDERS,
+    (*INCLUDES, "agent", "port/bare"),
+    "port/bare_agent/agent.ld",
+    BUILD_COMMAND,
+)
+"""The agent (docs/wire.md) with all kernels and models, for RAM."""
+
 FLAGS = ("-O2", "-ffreestanding", "-ffp-contract=off", "-fno-common", "-gdwarf-4")
 C_FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror")
 FILE_FLAGS = {"numerics/memory.c": ("-fno-tree-loop-distribute-patterns",)}
 """GCC would turn the loops of memcpy and its like into calls of themselves."""
 
 FUSED_LINE = re.compile(r"\s*([0-9a-f]+):\s+(m(?:add|sub)\.s\s.*)")
-EXEMPT = frozenset({"__divsf3", "div_f32", "sqrtf", "sqrt_f32"})
-"""Helpers whose result is correctly rounded whatever they use (docs/numerics.md section 1)."""
+EXEMPT = frozenset({"__divsf3", "div_f32", "sqrtf", "sqrt_f32", "selftest_probe"})
+"""Helpers whose result is correctly rounded whatever they use (docs/numerics.md section 1), and the
+self-test, which executes single instructions on purpose."""
 
 
 @dataclass(frozen=True)

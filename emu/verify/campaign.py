@@ -60,7 +60,7 @@ def drive(
     A Ctrl-C ends it early with ``interrupted`` set and everything finished so far kept.
     """
     started = time.monotonic()
-    pool = Pool(min(campaign.options.jobs, len(tasks)), factory)
+    pool = Pool(min(campaign.options.jobs, len(tasks)), factory, campaign.options.mirror_seconds)
     running: dict[tuple[str, int], int] = {}
     try:
         for event in pool.run(_unless_failed(tasks, campaign)):
@@ -83,6 +83,8 @@ def drive(
 def _unless_failed(tasks: Sequence[Task], campaign: Campaign) -> Iterator[Task]:
     """Skip the rest of a kernel that has failed: tasks are given in order, so its lowest failure is known."""
     for task in tasks:
+        if any(r.is_link_fault for r in campaign.results.values()):
+            return  # whoever asks next would only wait as long for nothing
         result = campaign.results[task.symbol]
         if result.failure is None and not result.error:
             yield task
@@ -95,4 +97,7 @@ def _merge(campaign: Campaign, task: Task, kind: str, value: object, settle: Set
         text = f"{value} while it worked on {task}" if kind == "crashed" else str(value)
         piece = Piece(task.symbol, task.first, error=text)
     campaign.results[task.symbol].add(piece)
+    if piece.note:
+        kind = piece.note.split(":")[0]
+        campaign.notes[:] = [*(n for n in campaign.notes if not n.startswith(f"{kind}:")), piece.note]
     settle(campaign, task, piece)

@@ -15,10 +15,14 @@ from emu.kernels.spec import Fault, Kernel, Scalar, Tensor
 from emu.verify.contents import Source, generate
 from emu.verify.errors import UsageProblem
 from emu.verify.families import Array, family
-from emu.verify.shapes import all_dims, columns_of, fixed_value, scalars, shape_of, tensors
+from emu.verify.shapes import all_dims, columns_of, elements, fixed_value, holds, scalars, shape_of, tensors
 
 _FILL_KEY = 1 << 32
 _SCALAR_KEY = 2 << 32
+_SIZE_KEY = 3 << 32
+_ATTEMPT_KEY = 1 << 40
+_ATTEMPTS = 400
+_REPAIRED_ELEMENTS = 50_000
 MASK64 = (1 << 64) - 1
 
 
@@ -116,9 +120,8 @@ def misaligned(tensor: Tensor, dirty: int) -> int:
 
 def materialise(kernel: Kernel, plan: Plan) -> Case:
     """The case that ``plan`` describes. Deterministic: the same plan gives the same bytes everywhere."""
-    dims = all_dims(kernel, plan.dims)
+    dims, drawn = _sizes_and_scalars(kernel, plan)
     fault = kernel.faults[plan.fault] if plan.fault >= 0 else None
-    drawn = _draw_scalars(kernel, plan)
     valid = scalar_values(kernel, dims, drawn)
     scale = next((float(v) for v in valid.values() if isinstance(v, np.floating) and 0 < v < 1e30), 1.0)
     arrays = {}
@@ -173,12 +176,36 @@ def _contents(
     return array
 
 
-def _draw_scalars(kernel: Kernel, plan: Plan) -> dict[str, Any]:
+def _sizes_and_scalars(kernel: Kernel, plan: Plan) -> tuple[dict[str, int], dict[str, Any]]:
+    """As planned, or near the plan where the spec's ``requires`` does not hold. Raises UsageProblem."""
+    for attempt in range(_ATTEMPTS):
+        sizes = _other_sizes(kernel, plan, attempt) if attempt else plan.dims
+        dims, drawn = all_dims(kernel, sizes), _draw_scalars(kernel, plan, attempt)
+        if holds(kernel, dims, drawn) and (not attempt or elements(kernel, dims) <= _REPAIRED_ELEMENTS):
+            return dims, drawn
+    raise UsageProblem(
+        f"kernel {kernel.symbol}: none of {_ATTEMPTS} tries fulfils requires=; derive sizes from other sizes"
+    )
+
+
+def _other_sizes(kernel: Kernel, plan: Plan, attempt: int) -> dict[str, int]:
+    """Some sizes drawn anew, small ones more often; at first one, later all of them."""
+    rng = generator(plan.content, _SIZE_KEY + attempt)
+    changed = 1 + attempt * len(kernel.dims) // _ATTEMPTS
+    sizes = dict(plan.dims)
+    for i in rng.permutation(len(kernel.dims))[:changed]:
+        dim = kernel.dims[int(i)]
+        steps = (dim.high - dim.low) // dim.multiple
+        sizes[dim.name] = dim.low + min(int((steps + 1) ** rng.random()) - 1, steps) * dim.multiple
+    return sizes
+
+
+def _draw_scalars(kernel: Kernel, plan: Plan, attempt: int = 0) -> dict[str, Any]:
     drawn = {}
     for i, scalar in enumerate(s for s in scalars(kernel) if s.value is None):
         values = family(scalar.values, scalar.dtype)
-        pick = plan.scalar_picks[i] if i < len(plan.scalar_picks) else -1
-        rng = generator(plan.content, _SCALAR_KEY + i)
+        pick = plan.scalar_picks[i] if i < len(plan.scalar_picks) and not attempt else -1
+        rng = generator(plan.content, _SCALAR_KEY + i + attempt * _ATTEMPT_KEY)
         drawn[scalar.name] = (
             values.specials[pick % values.specials.size]
             if pick >= 0

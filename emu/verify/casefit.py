@@ -13,7 +13,7 @@ import numpy as np
 from emu.kernels.spec import Dim, Kernel, Tensor
 from emu.verify.case import Case, fault_named, misaligned, refill, scalar_values
 from emu.verify.families import Array, family
-from emu.verify.shapes import all_dims, elements_of, scalars, tensors
+from emu.verify.shapes import all_dims, elements_of, holds, scalars, tensors
 
 
 def misfits(kernel: Kernel, case: Case) -> Iterator[str]:
@@ -32,6 +32,8 @@ def misfits(kernel: Kernel, case: Case) -> Iterator[str]:
         if tensor.role != "out":
             yield from _contents(kernel, tensor, case, i)
     yield from _scalars(kernel, case)
+    if not holds(kernel, case.dims, case.scalars):
+        yield "its sizes and scalars break what the spec requires"
 
 
 def _size(dim: Dim, dims: Mapping[str, int]) -> Iterator[str]:

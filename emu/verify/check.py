@@ -19,6 +19,8 @@ class Outcome:
     mismatch: Mismatch | None = None
     fault: TargetFault | None = None
     instructions: int | None = None
+    leaks: tuple[str, ...] = ()
+    """Blocks of the heap that the function has left allocated."""
 
     @property
     def verdict(self) -> Verdict:
@@ -52,4 +54,5 @@ def check(kernel: Kernel, case: Case, reference: Target, target: Target) -> Outc
         actual = target.call(kernel, case)
     except TargetFault as fault:
         return Outcome(fault=fault)
-    return Outcome(mismatch=compare(kernel, case, expected, actual), instructions=actual.instructions)
+    mismatch = compare(kernel, case, expected, actual)
+    return Outcome(mismatch=mismatch, instructions=actual.instructions, leaks=actual.leaks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,14 @@ from pathlib import Path
 from rich.console import Console
 
 from emu.kernels.spec import Kernel
+from emu.ledger.database import LedgerError
+from emu.ledger.writer import Result
 from emu.verify.campaign import Campaign, Listener
 from emu.verify.casefile import load
 from emu.verify.describe import selection_text
 from emu.verify.errors import ToolError, UsageProblem
 from emu.verify.exhaustive import elementwise, exhaustive_options, parse_slice, run_exhaustive
+from emu.verify.ledgered import LedgerListener, describe_run, fingerprint, finished_equal
 from emu.verify.memory import Memory, default_folder
 from emu.verify.options import Options, TargetName
 from emu.verify.progress import progress_listener
@@ -25,6 +29,7 @@ from emu.verify.runner import Runner
 from emu.verify.sampled import run_one, run_sampled
 from emu.verify.selection import choose, known_kernels
 from emu.verify.verdict import EXIT_INTERRUPTED, exit_code
+from emu.verify.watchdog import DEFAULT_SECONDS
 
 
 @dataclass(frozen=True)
@@ -49,8 +54,14 @@ class VerifyRequest:
     jobs: int | None = None
     json_file: Path | None = None
     junit_file: Path | None = None
+    html_file: Path | None = None
     out: Path | None = None
     memory: bool = True
+    mirror_seconds: float = DEFAULT_SECONDS
+    port: str = ""
+    baud: int | None = None
+    readings: Path | None = None
+    resume: bool = False
 
     def selection(self) -> str:
         """The options that a replay has to repeat."""
@@ -59,6 +70,8 @@ class VerifyRequest:
         extra += {None: "", True: " --bounds", False: " --no-bounds"}[self.bounds]
         extra += " --check" if self.check else ""
         extra += f" --budget {self.budget}" if self.budget != VerifyRequest.budget else ""
+        extra += f" --port {shlex.quote(self.port)}" if self.port else ""
+        extra += f" --readings {shlex.quote(str(self.readings))}" if self.readings else ""
         return selection_text(self.elf, self.spec, self.target, extra)
 
     def options(self, elf: Path | None) -> Options:
@@ -73,8 +86,12 @@ class VerifyRequest:
             budget=self.budget,
             seed=self.seed,
             examples=self.examples,
-            jobs=self.jobs or os.cpu_count() or 1,
+            jobs=1 if self.port else self.jobs or os.cpu_count() or 1,
+            port=self.port,
+            baud=self.baud,
+            readings=_readings(self.readings),
             out=self.out,
+            mirror_seconds=self.mirror_seconds,
         )
 
 
@@ -92,36 +109,66 @@ def run(request: VerifyRequest, console: Console | None = None) -> int:
         _write(request, campaign)
     finally:
         # whatever becomes of the files, what was found is told
-        what = "patterns" if request.exhaustive else "examples"
-        print_campaign(console, campaign, request.selection(), what)
+        print_campaign(console, campaign, request.selection(), unit_of(request))
+    return _exit_code(campaign)
+
+
+def unit_of(request: VerifyRequest) -> str:
+    """What the counts of a run count."""
+    return "patterns" if request.exhaustive else "examples"
+
+
+def _exit_code(campaign: Campaign) -> int:
     if campaign.interrupted and not any(r.failure for r in campaign.results.values()):
         return EXIT_INTERRUPTED
     return exit_code(r.verdict for r in campaign.results.values())
+
+
+def _readings(path: Path | None) -> tuple[tuple[str, str], ...]:
+    """The readings of a result file. Raises UsageProblem."""
+    from emu.cpu.readings import ReadingError
+    from emu.link.facts import load_facts
+
+    try:
+        return () if path is None else tuple(sorted(load_facts(path).items()))
+    except ReadingError as error:
+        raise UsageProblem(f"--readings: {error}") from error
 
 
 def _check_combination(request: VerifyRequest) -> None:
     single = [n for n, v in (("--example", request.example), ("--replay", request.replay)) if v is not None]
     if len(single) == 2 or (single and request.exhaustive):
         raise UsageProblem(f"{single[0]} cannot be combined with {(single[1:] or ['--exhaustive'])[0]}")
+    if request.resume and (single or request.exhaustive):
+        raise UsageProblem(
+            f"--resume belongs to a campaign of examples, not to {(single or ['--exhaustive'])[0]}"
+        )
     if request.part != "0/1" and not request.exhaustive:
         raise UsageProblem("--slice belongs to --exhaustive")
+    if (request.target == "board") != bool(request.port):
+        raise UsageProblem("--target board and --port belong together")
     if request.target == "mirror" and request.elf is not None:
         raise UsageProblem("--elf has no meaning with --target mirror")
-    if request.check and (request.target == "mirror" or request.exhaustive):
+    if request.check and (request.target != "image" or request.exhaustive):
         raise UsageProblem(f"--check looks at examples of an image: not with {_not_with_check(request)}")
 
 
 def _not_with_check(request: VerifyRequest) -> str:
-    return "--exhaustive" if request.exhaustive else "--target mirror"
+    return "--exhaustive" if request.exhaustive else f"--target {request.target}"
 
 
 def _check_places(request: VerifyRequest) -> None:
     """Places for reports that cannot take one, found before hours of work."""
-    for option, path in (("--json", request.json_file), ("--junit", request.junit_file)):
+    for option, path in (
+        ("--json", request.json_file),
+        ("--junit", request.junit_file),
+        ("--html", request.html_file),
+    ):
         if path is not None and path.is_dir():
             raise UsageProblem(f"{option} {path}: a folder; name a file in it")
     folders = [("--json", request.json_file and request.json_file.parent)]
     folders += [("--junit", request.junit_file and request.junit_file.parent), ("--out", request.out)]
+    folders.append(("--html", request.html_file and request.html_file.parent))
     for option, folder in folders:
         if folder is None:
             continue
@@ -143,6 +190,8 @@ class _Image:
 
     @classmethod
     def open(cls, request: VerifyRequest) -> _Image:
+        if request.target == "board":
+            return cls._behind_port(request)
         if request.target == "mirror":
             return cls(
                 None, "", ["the mirror was run against itself: this checks the specs, no firmware"], _nothing
@@ -154,6 +203,13 @@ class _Image:
         path = request.elf or reference_elf()
         image = load_image(path)
         return cls(path, image.sha256, list(image.warnings), lambda kernels: check_image(image, kernels))
+
+    @classmethod
+    def _behind_port(cls, request: VerifyRequest) -> _Image:
+        """A board says itself what it offers; the ELF file only helps to tell where a fault was."""
+        from emu.verify.reference import agent_elf
+
+        return cls(request.elf or agent_elf(), "", [], _nothing)
 
 
 def _nothing(kernels: list[Kernel]) -> None:
@@ -191,10 +247,34 @@ def _many(
     sha256: str,
     listen: Listener,
 ) -> Campaign:
+    what = "exhaustive" if request.exhaustive else "kernels"
+    mark = fingerprint(sha256, options, request.spec, what)
+    known = {s: r for s, r in _known(request, mark).items() if any(k.symbol == s for k in chosen)}
+    ledger = LedgerListener(describe_run(what, options, sha256, mark), listen, known)
     if request.exhaustive:
         part = parse_slice(request.part)
-        return run_exhaustive(chosen, options, make, part, source_fingerprint(sha256, options), listen)
-    return run_sampled(chosen, options, make, Memory(default_folder() if request.memory else None), listen)
+        campaign = run_exhaustive(chosen, options, make, part, source_fingerprint(sha256, options), ledger)
+    else:
+        memory = Memory(default_folder() if request.memory else None)
+        campaign = run_sampled(chosen, options, make, memory, ledger, known)
+    if request.resume:
+        campaign.notes.append(_resumed(known, len(chosen)))
+    ledger.end(campaign, _exit_code(campaign))
+    return campaign
+
+
+def _known(request: VerifyRequest, mark: str) -> dict[str, Result]:
+    """Results that need not be computed again."""
+    try:
+        return finished_equal(mark) if request.resume else {}
+    except LedgerError as error:
+        raise UsageProblem(f"--resume: {error}") from error
+
+
+def _resumed(known: dict[str, Result], count: int) -> str:
+    if known:
+        return f"resumed: {len(known)} of {count} kernels were finished by the run before"
+    return "nothing to resume: no unfinished run of the same image, sources and options"
 
 
 def _elementwise(chosen: list[Kernel], by_name: bool) -> list[Kernel]:
@@ -245,6 +325,11 @@ def _write(request: VerifyRequest, campaign: Campaign) -> None:
         write_json(request.json_file, campaign, selection)
     if request.junit_file is not None:
         write_junit(request.junit_file, campaign, selection)
+    if request.html_file is not None:
+        from emu.report.kernels import kernels_document
+        from emu.report.page import write_page
+
+        write_page(request.html_file, kernels_document(campaign, selection, unit_of(request)))
     if request.out is not None:
         write_json(request.out / "report.json", campaign, selection)
         (request.out / "partial.json").unlink(missing_ok=True)

@@ -16,6 +16,7 @@ from emu.verify.shapes import columns_of, grid_shape, shape_of, tensors, valid_m
 from emu.verify.target import CallResult
 
 CANONICAL_NAN = 0x7FC00000
+CANONICAL_NAN_64 = 0x7FF8 << 48
 
 
 @dataclass
@@ -49,15 +50,19 @@ class Mismatch:
 
 
 def bits_of(array: Array) -> Array:
-    """Bit patterns as unsigned integers, every NaN as 0x7FC00000 (binary32)."""
+    """Bit patterns as unsigned integers, every NaN of a format as one: 0x7FC00000 for binary32."""
     bits: Array = array.view(f"u{array.dtype.itemsize}")
     if array.dtype == np.float32:
         return np.where(bits & 0x7FFFFFFF > 0x7F800000, np.uint32(CANONICAL_NAN), bits)
+    if array.dtype == np.float64:
+        return np.where(np.isnan(array), np.uint64(CANONICAL_NAN_64), bits)
     return bits
 
 
 def canonical(bits: int, dtype: str) -> int:
     """The same for one value."""
+    if dtype == "float64":
+        return CANONICAL_NAN_64 if bits & (1 << 63) - 1 > 0x7FF << 52 else bits
     return CANONICAL_NAN if dtype == "float32" and bits & 0x7FFFFFFF > 0x7F800000 else bits
 
 
@@ -128,8 +133,8 @@ def _distances(expected: Array, actual: Array, where: Array) -> list[int]:
     """Actual minus expected per differing element: in ULP for floats (NaN left out), plain for integers."""
     a, b = expected[where], actual[where]
     if expected.dtype.kind == "f":
-        if expected.dtype != np.float32:
-            return []
+        if expected.dtype == np.float64:
+            return _distances_of_doubles(a, b)
         numbers = ~(np.isnan(a) | np.isnan(b))
         if not numbers[0]:
             return []
@@ -137,13 +142,30 @@ def _distances(expected: Array, actual: Array, where: Array) -> list[int]:
     return [int(y) - int(x) for x, y in zip(a[:4096].tolist(), b[:4096].tolist(), strict=True)]
 
 
+def _distances_of_doubles(a: Array, b: Array) -> list[int]:
+    """In Python integers: the distance of two doubles may need 65 bits."""
+    numbers = ~(np.isnan(a) | np.isnan(b))
+    if not numbers[0]:
+        return []
+    pairs = zip(a[numbers][:4096].view(np.uint64), b[numbers][:4096].view(np.uint64), strict=True)
+    return [_place_of_double(int(y)) - _place_of_double(int(x)) for x, y in pairs]
+
+
+def _place_of_double(bits: int) -> int:
+    magnitude = bits & (1 << 63) - 1
+    return -magnitude if bits >> 63 else magnitude
+
+
 def decimal(bits: int, dtype: str) -> str:
-    """Decimal text of a bit pattern: shortest round-trip digits for floats."""
-    kind = np.dtype(dtype)
+    """Decimal text of a bit pattern: shortest round-trip digits for floats, members for structs."""
+    kind = np.dtype(dtype, align=True)
+    if kind.names is not None:
+        whole = np.frombuffer(bits.to_bytes(kind.itemsize, "little"), kind)[0]
+        return f"({', '.join(str(whole[name]) for name in kind.names)})"
     value: Any = np.array(bits, f"u{kind.itemsize}").view(kind)[()]
     return str(value) if kind.kind == "f" else str(int(value))
 
 
 def hexadecimal(bits: int, dtype: str) -> str:
     """Hexadecimal text of a bit pattern at the width of its dtype."""
-    return f"0x{bits:0{2 * np.dtype(dtype).itemsize}X}"
+    return f"0x{bits:0{2 * np.dtype(dtype, align=True).itemsize}X}"

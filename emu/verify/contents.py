@@ -120,7 +120,7 @@ def zero_rows(s: Source) -> Array:
 
 def ties(s: Source) -> Array:
     """Products that fall on k + 1/2 or one ULP beside it, for quantizers with any scale."""
-    if s.family.dtype.kind != "f":
+    if s.family.dtype != np.float32:
         return mixed(s)
     largest = (
         np.float32(127.0)

@@ -13,6 +13,10 @@ class ToolError(Exception):
     """Trouble of our own or of the host: a crashed worker, a mirror that raises. Exit code 5."""
 
 
+class LinkTrouble(ToolError):
+    """The line to a board cannot be mended, so there is no verdict about its code. Exit code 3."""
+
+
 class TargetFault(Exception):
     """The code under test trapped: endless loop, bad address, illegal instruction, broken ABI. Verdict "board
     fault".

@@ -162,6 +162,7 @@ def family(name: str, dtype: str) -> Family:
 
 
 def _build(name: str, dtype: str) -> Family:
+    from emu.verify.families_double import Doubles, double_family
     from emu.verify.families_float import FLOAT_NAMES, Floats, float_family
 
     if name == "table":
@@ -169,11 +170,13 @@ def _build(name: str, dtype: str) -> Family:
     kind = np.dtype(dtype).kind
     interval = _INTERVAL.fullmatch(name)
     if kind == "f":
-        found = float_family(name, dtype)
+        found = float_family(name, dtype) if dtype == "float32" else double_family(name)
         if found is not None:
             return found
         if interval:
             left, low, high, right = interval.groups()
+            if dtype == "float64":
+                return Doubles(float(low), float(high), low_open=left == "(", high_open=right == ")")
             return Floats(dtype, float(low), float(high), low_open=left == "(", high_open=right == ")")
     elif kind in "iu" and interval:
         left, low, high, right = interval.groups()

@@ -22,15 +22,18 @@ from emu.cpu.shadow import INIT, READ, WRITE
 from emu.cpu.state import CpuState
 from emu.cpu.traps import Trap, TrapKind
 from emu.image import Image, load_image
-from emu.kernels.spec import Kernel, Tensor
+from emu.image.names import find_function
+from emu.kernels.spec import Kernel
 from emu.verify.case import Case
-from emu.verify.errors import TargetFault, ToolError
+from emu.verify.errors import TargetFault, ToolError, UsageProblem
 from emu.verify.families import Array
 from emu.verify.layout import Layout
+from emu.verify.marshal import Marshal
 from emu.verify.options import Options
 from emu.verify.pristine import Pristine
+from emu.verify.served import Services
 from emu.verify.shapes import elements
-from emu.verify.target import ARENA_BYTES, CallResult
+from emu.verify.target import ARENA_BYTES, CallResult, return_mask
 
 _STACK_DIRT = np.frombuffer(
     np.random.Generator(np.random.Philox(key=[0x737461636B, 0])).bytes(1 << 19), np.uint8
@@ -52,6 +55,7 @@ class _Machine:
     arena: Array
     stack: Array
     pristine: Pristine
+    services: Services
     fresh: CpuState
 
     @classmethod
@@ -64,6 +68,7 @@ class _Machine:
             engine.memory.view(engine.arena.start, ARENA_BYTES),
             engine.memory.view(engine.stack.start, engine.stack.size),
             Pristine(engine),
+            Services(engine),
             state_tools.copy(engine.state),
         )
 
@@ -87,6 +92,7 @@ class ImageTarget:
         self.image = elf if isinstance(elf, Image) else load_image(elf)
         self._options = options
         self._machines: dict[bool, _Machine] = {}
+        self._marshals: dict[str, Marshal] = {}
         self.repeats = True
         """Some cases call the function twice."""
 
@@ -98,6 +104,7 @@ class ImageTarget:
                 fused=cast(Any, self._options.fused),
                 bounds=bounds,
                 check=self._checks,
+                readings=dict(self._options.readings),
             )
             self._machines[bounds] = _Machine.of(self.image, options)
         return self._machines[bounds]
@@ -122,25 +129,41 @@ class ImageTarget:
         return case.dirty % BOUNDS_ONE_IN == 1 and elements(kernel, case.dims) <= BOUNDS_ELEMENTS
 
     def _once(self, machine: _Machine, kernel: Kernel, case: Case) -> CallResult:
-        engine = machine.engine
-        layout = Layout(kernel, case, machine.arena)
+        engine, marshal = machine.engine, self.marshal(kernel)
+        layout = Layout(kernel, case, machine.arena, marshal.blocks())
         machine.pristine.show_arena(layout.used)
         self._dirty_stack(machine, case)
         if engine.options.bounds:
             _permit(engine, layout)
-        places = {s.tensor.name: engine.arena.start + s.start for s in layout.slots}
-        words = [places[p.name] if isinstance(p, Tensor) else case.scalars[p.name] for p in kernel.params]
+        machine.services.prepare(kernel, marshal, case.dirty)
         try:
-            out = engine.call(kernel.symbol, words, budget=self._options.budget, dirty=case.dirty or None)
-            _check_stack(machine, kernel)
+            self._set_up(machine, kernel)
+            words = marshal.enter(engine, layout, case)
+            out = engine.call(marshal.function, words, budget=self._options.budget, dirty=case.dirty or None)
+            _check_stack(machine, marshal.function)
+            machine.services.check_heap()
+            marshal.leave(engine, layout)
         except Trap as trap:
             raise _fault(trap, layout, machine) from None
         finally:
             if engine.options.bounds:
                 engine.memory.shadow.deny(engine.arena.start, layout.used)
-        return CallResult(
-            layout.outputs(), _returned(kernel, out.a2, out.a3), out.instructions, layout.damage()
-        )
+        leaks = machine.services.leaks()
+        returned = _returned(kernel, out.a2, out.a3, out.a4, out.a5)
+        return CallResult(layout.outputs(), returned, out.instructions, layout.damage(), leaks)
+
+    def marshal(self, kernel: Kernel) -> Marshal:
+        """How the kernel is called in this image. Raises UsageProblem for what the image does not have."""
+        known = self._marshals.get(kernel.symbol)
+        if known is None or known.kernel is not kernel:
+            known = self._marshals[kernel.symbol] = Marshal(self.image, kernel)
+        return known
+
+    def _set_up(self, machine: _Machine, kernel: Kernel) -> None:
+        """Call what the spec wants to have run before: constructors, tables that are computed."""
+        for name in kernel.setup:
+            for function in _setup_functions(machine.engine, name):
+                machine.engine.call(function, budget=self._options.budget)
 
     def _dirty_stack(self, machine: _Machine, case: Case) -> None:
         size = machine.stack.size
@@ -162,19 +185,35 @@ def _permit(engine: Engine, layout: Layout) -> None:
         if slot.size:
             perm = READ | INIT if slot.tensor.role == "in" else READ | WRITE | INIT
             shadow.allow(engine.arena.start + slot.start, slot.size, perm)
+    for block in layout.blocks.values():
+        shadow.allow(engine.arena.start + block.start, block.size, READ | WRITE | INIT)
 
 
-def _returned(kernel: Kernel, low: int, high: int) -> int | None:
+def _returned(kernel: Kernel, *words: int) -> int | None:
     if kernel.returns is None:
         return None
-    bits = 8 * np.dtype(kernel.returns).itemsize
-    return (high << 32 | low) & ((1 << bits) - 1)
+    whole = sum(word << 32 * i for i, word in enumerate(words))
+    return whole & return_mask(kernel.returns)
 
 
-def _check_stack(machine: _Machine, kernel: Kernel) -> None:
+def _setup_functions(engine: Engine, name: str) -> list[int]:
+    """Addresses of what a ``setup`` entry stands for."""
+    symbols = engine.image.symbols
+    if name != "init_array":
+        return [find_function(engine.image, name).address]
+    ends = [(f"{u}init_array_start", f"{u}init_array_end") for u in ("__", "_", "")]
+    for start, end in ends:
+        if start in symbols and end in symbols:
+            first, last = symbols.get(start).address, symbols.get(end).address
+            words = np.frombuffer(engine.memory.read(first, last - first), "<u4") if last > first else ()
+            return [int(word) for word in words]
+    raise UsageProblem(f"{engine.image.name} has no symbols __init_array_start and __init_array_end")
+
+
+def _check_stack(machine: _Machine, function: int) -> None:
     """A call that came back although it wrote below its stack: what is there on a board is luck."""
     if machine.pristine.below_stack():
-        where = machine.engine.locate(machine.engine.image.symbols.function(kernel.symbol).address)
+        where = machine.engine.locate(function)
         raise TargetFault(_OVERFLOW, f"{_overflow(machine)}, in a call of {where}", str(where), where.address)
 
 
@@ -196,6 +235,7 @@ def _fault(trap: Trap, layout: Layout, machine: _Machine) -> TargetFault:
         text = "\n".join([first, f"  address {trap.address:#010x} is {near}", *rest])
     if trap.kind is TrapKind.BUDGET:
         text += "\n  --budget N allows more instructions"
+    text += machine.services.log_text()
     return TargetFault(trap.kind.value, text, str(trap.where), trap.pc)
 
 

@@ -6,8 +6,8 @@ neighbours and equal bytes in outputs that nobody has written yet.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
@@ -38,6 +38,21 @@ class Slot:
     @property
     def end(self) -> int:
         """First byte behind the buffer."""
+        return self.start + self.size
+
+
+@dataclass(frozen=True)
+class Block:
+    """Place of bytes that belong to no tensor: a struct. ``align`` up to 16."""
+
+    name: str
+    size: int
+    align: int
+    start: int = 0
+
+    @property
+    def end(self) -> int:
+        """First byte behind the block."""
         return self.start + self.size
 
 
@@ -81,11 +96,25 @@ def place(kernel: Kernel, case: Case) -> tuple[list[Slot], int]:
     return slots, -(-(position + TAIL) // PAGE) * PAGE
 
 
+def place_blocks(blocks: Sequence[Block], position: int, dirty: int) -> tuple[dict[str, Block], int]:
+    """Blocks from ``position`` on, at any multiple of 4 modulo 16 that their alignment allows; bytes used."""
+    placed = {}
+    for i, block in enumerate(blocks):
+        step = max(block.align, 4)
+        start = -(-(position + GUARD) // 16) * 16 + (dirty >> (3 * i + 20)) % (16 // step) * step
+        placed[block.name] = replace(block, start=start)
+        position = start + block.size
+    return placed, position if not blocks else -(-(position + TAIL) // PAGE) * PAGE
+
+
 class Layout:
     """One case placed in ``arena`` (flat uint8, 64-byte aligned in its own address space)."""
 
-    def __init__(self, kernel: Kernel, case: Case, arena: Array) -> None:
-        self.slots, self.used = place(kernel, case)
+    def __init__(self, kernel: Kernel, case: Case, arena: Array, blocks: Sequence[Block] = ()) -> None:
+        """``blocks``: structs, placed behind the tensors; their bytes come from :meth:`put`."""
+        self.slots, used = place(kernel, case)
+        self.blocks, self.used = place_blocks(blocks, used - TAIL if blocks else used, case.dirty)
+        self._put: dict[str, bytes] = {}
         if self.used > arena.size:
             raise ToolError(
                 f"kernel {kernel.symbol}: its buffers need {self.used:,} bytes, the arena has {arena.size:,}"
@@ -98,6 +127,20 @@ class Layout:
         for slot in self.slots:
             if slot.size and slot.tensor.role != "out":
                 arena[slot.start : slot.end] = case.arrays[slot.tensor.name].view(np.uint8)
+
+    def put(self, name: str, data: bytes) -> int:
+        """Fill a block; its offset in the arena. It must hold the same bytes after the call."""
+        block = self.blocks[name]
+        self._arena[block.start : block.end] = np.frombuffer(data, np.uint8)
+        self._put[name] = data
+        return block.start
+
+    def excuse(self, name: str, start: int, size: int) -> None:
+        """Bytes of a block that the function may change: they are what they are now."""
+        block = self.blocks.get(name)
+        if block is not None and size:
+            now = self._arena[block.start + start : block.start + start + size].tobytes()
+            self._put[name] = self._put[name][:start] + now + self._put[name][start + size :]
 
     def view(self, slot: Slot) -> Array:
         """The tensor in the arena, flat, with its own dtype."""
@@ -119,6 +162,9 @@ class Layout:
                 expected[slot.start : slot.end] = self._inputs[slot.tensor.name].view(np.uint8)
             position = slot.end
         expected[position:] = self._pattern[position:]
+        for name, data in self._put.items():
+            block = self.blocks[name]
+            expected[block.start : block.end] = np.frombuffer(data, np.uint8)
         if np.array_equal(expected, self._arena[: self.used]):
             return ()
         return tuple(self._describe(np.flatnonzero(expected != self._arena[: self.used])))
@@ -142,6 +188,11 @@ class Layout:
                 last = self.slots[i - 1]
                 found.append(Damage(last.tensor.name, "after", int(near_last[0]) - last.end, near_last.size))
             position = slot.end
+        for block in self.blocks.values():
+            inside = changed[(changed >= block.start) & (changed < block.end)]
+            if inside.size:
+                found.append(Damage(block.name, "inside", int(inside[0]) - block.start, inside.size))
+            changed = changed[(changed < block.start) | (changed >= block.end)]
         behind = changed[changed >= position]
         if behind.size and self.slots:
             found.append(Damage(self.slots[-1].tensor.name, "after", int(behind[0]) - position, behind.size))

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from emu.kernels.spec import Kernel, Param, Scalar
+from emu.kernels.spec import AnyParam, Kernel, Scalar, Struct, Tensor
 
 
 def print_kernels(kernels: Mapping[str, Kernel]) -> None:
@@ -24,9 +24,13 @@ def print_kernels(kernels: Mapping[str, Kernel]) -> None:
     Console().print(table)
 
 
-def _parameter(param: Param) -> str:
+def _parameter(param: AnyParam) -> str:
     if isinstance(param, Scalar):
         return f"{param.dtype} {param.name}"
+    if isinstance(param, Struct):
+        return f"struct {param.name} {{ {'; '.join(map(_parameter, param.members))} }}"
+    if not isinstance(param, Tensor):
+        return f"{type(param).__name__.lower()} {param.name}"
     shape = "][".join(_entry(entry) for entry in param.shape)
     mark = {"in": "", "out": "out ", "inout": "inout "}[param.role]
     align = f" align {param.align}" if param.align > 1 else ""

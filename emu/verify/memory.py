@@ -22,12 +22,14 @@ def default_folder() -> Path:
 
 
 class Memory:
-    """Remembers shrunk failing cases in ``folder``; None remembers within this process only."""
+    """Remembers shrunk failing cases in a folder, or any other database of Hypothesis; None remembers within
+    this process only.
+    """
 
-    def __init__(self, folder: Path | None) -> None:
-        self._database: ExampleDatabase = (
-            InMemoryExampleDatabase() if folder is None else DirectoryBasedExampleDatabase(folder)
-        )
+    def __init__(self, place: Path | ExampleDatabase | None) -> None:
+        if place is None:
+            place = InMemoryExampleDatabase()
+        self._database = DirectoryBasedExampleDatabase(place) if isinstance(place, Path) else place
 
     def recall(self, kernel: Kernel) -> list[Case]:
         """Remembered cases of a kernel; those that no longer fit its spec are forgotten."""

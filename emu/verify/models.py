@@ -6,6 +6,7 @@ stages are compared in the order of the model, so it is the first one that went 
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ from emu.models.t2i.mirror import Request, T2iMirror
 from emu.models.ternary.mirror import TernaryMirror
 from emu.models.tinylm.mirror import TinylmMirror
 from emu.numerics.types import AnyArray
+from emu.verify.errors import TargetFault
 from emu.verify.compare import Difference, decimal, difference, hexadecimal
 from emu.verify.verdict import Verdict, exit_code
 
@@ -58,6 +60,9 @@ class Sides:
     arena_high: int
 
 
+_NOT_IN_JSON = ("kind", "detail", "verdict", "strip", "strip_run", "data", "options", "effort")
+
+
 @dataclass
 class Report:
     """All runs of one model with one set of weights."""
@@ -75,10 +80,17 @@ class Report:
     first: str = ""
     detail: Difference | None = None
     message: str = ""
+    strip: dict[str, bool | None] = field(default_factory=dict)
+    """Stages of one run in order: the same on both sides, not, None on one side only. ``strip_run``: of the
+    run that differs, else of the first."""
+    strip_run: str = ""
+    data: bytes | None = None
+    options: EngineOptions | None = None
+    effort: Effort | None = None
 
     def as_json(self) -> dict[str, Any]:
         """For a report file."""
-        found = {k: v for k, v in self.__dict__.items() if k not in ("kind", "detail", "verdict")}
+        found = {k: v for k, v in self.__dict__.items() if k not in _NOT_IN_JSON}
         detail = None if self.detail is None else dict(self.detail.__dict__)
         return {**found, "kind": self.kind.label, "verdict": str(self.verdict), "difference": detail}
 
@@ -98,7 +110,7 @@ class Pair:
         raise NotImplementedError
 
     def both(self, run: str, mirror_tap: Tap | None, image_tap: tuple[Tap, str] | None = None) -> Sides:
-        """Run on both sides; ``image_tap``: (tap, name of the stage that it wants)."""
+        """Run on both sides; ``image_tap``: (tap, pattern of the stages that it wants)."""
         raise NotImplementedError
 
 
@@ -124,7 +136,11 @@ def _caught(function: Callable[[], Any]) -> Failed | None:
 
 
 def _wants(image_tap: tuple[Tap, str] | None) -> dict[str, Any]:
-    return {} if image_tap is None else {"tap": image_tap[0], "wanted": image_tap[1].__eq__}
+    return {} if image_tap is None else {"tap": image_tap[0], "wanted": _matching(image_tap[1])}
+
+
+def _matching(pattern: str) -> Callable[[str], bool]:
+    return lambda name: fnmatch.fnmatchcase(name, pattern)
 
 
 class T2iPair(Pair):
@@ -276,18 +292,25 @@ def _tensor(pair: Pair, run: str, stage: str) -> Difference | None:
 
 
 def compare_model(
-    kind: Kind, data: bytes, weights: str, image: Image, options: EngineOptions, effort: Effort
+    kind: Kind,
+    data: bytes,
+    weights: str,
+    image: Image,
+    options: EngineOptions,
+    effort: Effort,
+    make: Callable[[ModelFile], Pair] | None = None,
 ) -> Report:
     """Compare all runs of one model file; stops at the first run that differs."""
-    report, started = Report(kind, weights), time.perf_counter()
+    report, started = Report(kind, weights, data=data, options=options, effort=effort), time.perf_counter()
     try:
-        pair = make_pair(ModelFile(data, f"{kind.label} {weights}"), image, options)
+        file = ModelFile(data, f"{kind.label} {weights}")
+        pair = make(file) if make is not None else make_pair(file, image, options)
         for run in pair.runs(effort):
             _compare_run(pair, run, report)
             if report.verdict is not Verdict.EQUAL:
                 break
-    except Trap as trap:
-        report.verdict, report.message = Verdict.BOARD_FAULT, str(trap)
+    except (Trap, TargetFault) as fault:
+        report.verdict, report.message = Verdict.BOARD_FAULT, str(fault)
     report.seconds = time.perf_counter() - started
     return report
 
@@ -299,6 +322,8 @@ def _compare_run(pair: Pair, run: str, report: Report) -> None:
     report.stages += len(sides.mirror)
     report.instructions += sides.instructions
     report.arena_high = max(report.arena_high, sides.arena_high)
+    if stage or not report.strip:
+        report.strip, report.strip_run = _strip(sides, pair.names()), run
     if not stage and sides.mirror_error == sides.image_error:
         return
     report.verdict, report.run, report.differing, report.first = Verdict.MISMATCH, run, wrong, stage
@@ -306,6 +331,12 @@ def _compare_run(pair: Pair, run: str, report: Report) -> None:
         report.message = f"mirror: {_told(sides.mirror_error)}; image: {_told(sides.image_error)}"
     if stage in sides.mirror and stage in sides.image:
         report.detail = _tensor(pair, run, stage)
+
+
+def _strip(sides: Sides, names: list[str]) -> dict[str, bool | None]:
+    order = in_order(sides.mirror | sides.image, names)
+    both = sides.mirror.keys() & sides.image.keys()
+    return {n: sides.mirror[n] == sides.image[n] if n in both else None for n in order}
 
 
 def _told(error: Failed | None) -> str:
@@ -325,14 +356,16 @@ def verify_models(
     effort: Effort,
     console: Console,
     json_file: Path | None = None,
+    html_file: Path | None = None,
+    make: Callable[[ModelFile], Pair] | None = None,
 ) -> int:
     """Compare every model with every set of weights; print a table; the exit code."""
     image = load_image(elf)
     reports: list[Report] = []
     for kind in effort.kinds:
-        for name, make in _weights(effort):
+        for name, weights in _weights(effort):
             with console.status(f"{kind.label} {name}"):
-                reports.append(compare_model(kind, make(kind), name, image, options, effort))
+                reports.append(compare_model(kind, weights(kind), name, image, options, effort, make))
     console.print(_table(reports))
     for report in reports:
         if report.verdict is not Verdict.EQUAL:
@@ -347,6 +380,11 @@ def verify_models(
     if json_file is not None:
         document = {"image": str(elf), "sha256": image.sha256, "models": [r.as_json() for r in reports]}
         json_file.write_text(json.dumps(document, indent=1, default=str) + "\n")
+    if html_file is not None:
+        from emu.report.models import models_document
+        from emu.report.page import write_page
+
+        write_page(html_file, models_document(reports, image, str(elf)))
     return exit_code(r.verdict for r in reports)
 
 
@@ -392,6 +430,9 @@ class ModelsRequest:
     tier: str = "translator"
     fused: str = "fused"
     json_file: Path | None = None
+    html_file: Path | None = None
+    port: str = ""
+    baud: int | None = None
     effort: Effort = field(default_factory=Effort)
 
 
@@ -400,5 +441,11 @@ def run_models(request: ModelsRequest) -> int:
     from emu.verify.reference import reference_elf
 
     options: Any = {"tier": request.tier, "fused": request.fused}
+    if request.port:
+        from emu.verify.board_pairs import run_models_on_board
+
+        return run_models_on_board(request, EngineOptions(**options))
     elf = request.elf or reference_elf()
-    return verify_models(elf, EngineOptions(**options), request.effort, Console(), request.json_file)
+    return verify_models(
+        elf, EngineOptions(**options), request.effort, Console(), request.json_file, request.html_file
+    )

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-TargetName = Literal["image", "mirror"]
+from emu.verify.watchdog import DEFAULT_SECONDS
+
+TargetName = Literal["image", "mirror", "board"]
 
 
 @dataclass(frozen=True)
@@ -30,3 +32,10 @@ class Options:
     """Some examples are run again with every diagnostic (emu.verify.noticed)."""
     shrink_seconds: float = 10.0
     shrink_calls: int = 6000
+    mirror_seconds: float = DEFAULT_SECONDS
+    """A call of a mirror that takes longer is a tool error (emu.verify.watchdog)."""
+    port: str = ""
+    """With the board as target: pyserial URL of its line."""
+    baud: int | None = None
+    readings: tuple[tuple[str, str], ...] = ()
+    """Contested facts to readings other than the chosen ones (`emu selftest`)."""

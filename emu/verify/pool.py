@@ -19,6 +19,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from emu.verify.watchdog import DEFAULT_SECONDS, Clock, use
+
 _REPORT_SECONDS = 0.1
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 Handler = Callable[[Any, Callable[[int], None]], Any]
@@ -40,14 +42,21 @@ class Event:
 class _Worker:
     process: Any
     pipe: Connection
+    clock: Clock
     task: Any = None
     busy: bool = False
+    overdue: str = ""
+    """Why it was ended, when a mirror did not return."""
 
 
 class Pool:
     """``jobs`` processes, each of which makes its handler with ``factory()`` when it gets its first task."""
 
-    def __init__(self, jobs: int, factory: Callable[[], Handler]) -> None:
+    def __init__(
+        self, jobs: int, factory: Callable[[], Handler], mirror_seconds: float = DEFAULT_SECONDS
+    ) -> None:
+        """``mirror_seconds``: a worker whose mirror runs for longer is ended (emu.verify.watchdog)."""
+        self._mirror_seconds = mirror_seconds
         self._context = multiprocessing.get_context("fork")
         self._factory = factory
         self._workers: list[_Worker] = []
@@ -57,11 +66,14 @@ class Pool:
     def _spawn(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         others = [w.pipe for w in self._workers] + [ours]
-        process = self._context.Process(target=_work, args=(theirs, others, self._factory), daemon=True)
+        clock = Clock()
+        process = self._context.Process(
+            target=_work, args=(theirs, others, self._factory, clock), daemon=True
+        )
         with _held_back(_ENDING):
             process.start()
         theirs.close()
-        return _Worker(process, ours)
+        return _Worker(process, ours, clock)
 
     def run(self, tasks: Iterable[Any], tick: float = 0.2) -> Iterator[Event | None]:
         """Yield events as they come, and None at least every ``tick`` seconds (to redraw a progress bar)."""
@@ -74,10 +86,19 @@ class Pool:
             if not busy:
                 return
             ready = multiprocessing.connection.wait(list(busy), tick)
+            self._end_overdue()
             if not ready:
                 yield None
             for pipe in ready:
                 yield self._receive(busy[pipe])  # type: ignore[index]
+
+    def _end_overdue(self) -> None:
+        """Workers whose mirror does not return; their death is noticed when their pipe is read."""
+        for worker in self._workers:
+            text = worker.clock.overdue(self._mirror_seconds) if worker.busy and not worker.overdue else ""
+            if text:
+                worker.overdue = text
+                worker.process.kill()
 
     def _give(self, worker: _Worker, waiting: Iterator[Any]) -> None:
         for task in waiting:
@@ -101,8 +122,11 @@ class Pool:
         worker.process.join()
         worker.pipe.close()
         fresh = self._spawn_in_place_of(worker)
-        code = worker.process.exitcode
-        worker.process, worker.pipe = fresh.process, fresh.pipe
+        code, overdue = worker.process.exitcode, worker.overdue
+        worker.process, worker.pipe, worker.clock = fresh.process, fresh.pipe, fresh.clock
+        worker.overdue = ""
+        if overdue:
+            return f"{overdue} (the worker process was ended)"
         return f"the worker process died ({_exit_text(code)})"
 
     def _spawn_in_place_of(self, worker: _Worker) -> _Worker:
@@ -141,7 +165,8 @@ def _held_back(signals: tuple[signal.Signals, ...]) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _work(pipe: Connection, others: list[Connection], factory: Callable[[], Handler]) -> None:
+def _work(pipe: Connection, others: list[Connection], factory: Callable[[], Handler], clock: Clock) -> None:
+    use(clock)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)

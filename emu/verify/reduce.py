@@ -187,6 +187,9 @@ def simpler_values(value: Any) -> Iterator[Any]:
 
 
 def _simpler_floats(value: Any) -> Iterator[Any]:
+    if value.dtype == np.float64:
+        yield from _simpler_doubles(value)
+        return
     bits = int(value.view(np.uint32))
     for simple in (1.0, -1.0, 0.5, 2.0, 127.0):
         candidate = np.float32(simple)
@@ -198,6 +201,16 @@ def _simpler_floats(value: Any) -> Iterator[Any]:
         rounded = bits & ~((1 << (23 - keep)) - 1)
         if rounded != bits:
             yield np.uint32(rounded).view(np.float32)
+
+
+def _simpler_doubles(value: Any) -> Iterator[Any]:
+    for simple in (1.0, -1.0, 0.5, 2.0):
+        if value == simple:
+            return
+        yield np.float64(simple)
+    with np.errstate(over="ignore"):
+        fewer_bits = np.rint(value), np.float64(np.float32(value))
+    yield from (v for v in fewer_bits if v != value and np.isfinite(v))
 
 
 def simpler_placements(kernel: Kernel, case: Case) -> Iterator[Case]:

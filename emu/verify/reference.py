@@ -8,14 +8,24 @@ from pathlib import Path
 from emu.verify.errors import UsageProblem
 
 NAME = "esp32s3-bare.elf"
+AGENT_NAME = "esp32s3-agent.elf"
 
 
 def reference_elf() -> Path:
     """Path of the reference image: ``emu/golden`` is a link in a checkout, a copy in a package."""
-    path = Path(str(resources.files("emu") / "golden" / "firmware" / NAME))
+    return _bundled("firmware", NAME)
+
+
+def agent_elf() -> Path:
+    """Path of the image of the agent for boards (docs/wire.md)."""
+    return _bundled("agent", AGENT_NAME)
+
+
+def _bundled(folder: str, name: str) -> Path:
+    path = Path(str(resources.files("emu") / "golden" / folder / name))
     if not path.is_file():
         raise UsageProblem(
-            f"the reference image {path} is missing; build it with 'python tools/build_firmware.py', "
+            f"the image {path} is missing; build it with 'python tools/build_firmware.py', "
             "or name an image with --elf"
         )
     return path

@@ -92,6 +92,15 @@ def findings_panel(result: KernelResult) -> RenderableType:
     return Panel(Text(told), title=Text(title), title_align="left", border_style="dim")
 
 
+def leak_text(result: KernelResult) -> str:
+    """What stayed allocated; a note, since a function may keep memory on purpose."""
+    plural = "s" * (result.leaking != 1)
+    return (
+        f"{result.kernel.symbol} leaves memory allocated in {result.leaking:,} example{plural}, "
+        f"for example {result.leak}"
+    )
+
+
 def summary(campaign: Campaign, unit: str = "examples") -> str:
     """The last line."""
     results = campaign.results.values()
@@ -114,6 +123,9 @@ def print_campaign(console: Console, campaign: Campaign, selection: str, unit: s
             console.print(panel)
     for result in campaign.results.values() if campaign.options.check else ():
         console.print(findings_panel(result))
+    for result in campaign.results.values():
+        if result.leaking:
+            console.print(Text(leak_text(result)))
     for note in campaign.notes:
         console.print(Text(note))
     console.print(Text(summary(campaign, unit)))

@@ -45,7 +45,14 @@ class Piece:
     error: str = ""
     instructions: int = 0
     seconds: float = 0.0
+    leaking: int = 0
+    """Examples after which memory stayed allocated; ``leak``: a block of the first."""
+    leak: str = ""
     noticed: Noticed = field(default_factory=Noticed)
+    is_link_fault: bool = False
+    """``error`` is about the line to a board."""
+    note: str = ""
+    """What the target says of its line so far."""
 
 
 @dataclass
@@ -61,7 +68,10 @@ class KernelResult:
     instructions: int = 0
     seconds: float = 0.0
     pieces: int = 0
+    leaking: int = 0
+    leak: str = ""
     noticed: Noticed = field(default_factory=Noticed)
+    is_link_fault: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -69,7 +79,7 @@ class KernelResult:
         if self.failure is not None:
             return self.failure.outcome.verdict
         if self.error:
-            return Verdict.TOOL_ERROR
+            return Verdict.LINK_FAULT if self.is_link_fault else Verdict.TOOL_ERROR
         return Verdict.EQUAL if self.examples >= self.wanted else Verdict.NOT_RUN
 
     def add(self, piece: Piece) -> None:
@@ -79,7 +89,10 @@ class KernelResult:
         self.bad += piece.bad
         self.instructions += piece.instructions
         self.seconds += piece.seconds
-        self.error = self.error or piece.error
+        if piece.error and not self.error:
+            self.error, self.is_link_fault = piece.error, piece.is_link_fault
+        self.leaking += piece.leaking
+        self.leak = self.leak or piece.leak
         self.noticed.merge(piece.noticed)
         if piece.failure is not None and (self.failure is None or piece.failure.number < self.failure.number):
             self.failure = piece.failure

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from emu.kernels.spec import Kernel
 from emu.verify.case import Case
 from emu.verify.check import Outcome, check
-from emu.verify.errors import ToolError, UsageProblem
+from emu.verify.errors import LinkTrouble, ToolError, UsageProblem
 from emu.verify.noticed import Inspector
 from emu.verify.options import Options
 from emu.verify.reduce import weight
@@ -65,7 +65,9 @@ class Runner:
             self._run(kernel, cases, piece, progress, known)
         except (ToolError, UsageProblem) as error:
             piece.error = str(error)
+            piece.is_link_fault = isinstance(error, LinkTrouble)
         piece.seconds = time.monotonic() - started
+        piece.note = getattr(self.target, "summary", "")
         return piece
 
     def _run(
@@ -83,6 +85,9 @@ class Runner:
             outcome = self.check(kernel, case)
             piece.examples += 1
             piece.instructions += outcome.instructions or 0
+            if outcome.leaks:
+                piece.leaking += 1
+                piece.leak = piece.leak or outcome.leaks[0]
             if self._inspector is not None:
                 self._inspector.look(kernel, case, outcome, piece.noticed)
             if outcome.bad:

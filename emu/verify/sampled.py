@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from emu.kernels.spec import Kernel
+from emu.ledger.writer import Result
 from emu.verify.campaign import Campaign, Listener, Task, drive, new_campaign
 from emu.verify.case import Case
 from emu.verify.casefile import save
 from emu.verify.describe import headline
+from emu.verify.ledgered import take_over
 from emu.verify.memory import Memory
 from emu.verify.options import Options
 from emu.verify.pool import Handler
@@ -18,6 +22,8 @@ from emu.verify.results import Failure, Piece
 from emu.verify.runner import Progress, Runner
 from emu.verify.strategies import CHUNK, cases
 
+_FILE_NAME = re.compile(r"[^A-Za-z0-9_.$-]+")
+"""C++ names have characters that file names should not have."""
 _TASKS_PER_KERNEL = 40
 RunnerFactory = Callable[[], Runner]
 Settle = Callable[[Campaign, Task, Piece], None]
@@ -53,10 +59,12 @@ def run_sampled(
     make_runner: RunnerFactory,
     memory: Memory,
     listen: Listener = lambda campaign, symbol, running: None,
+    known: Mapping[str, Result] = MappingProxyType({}),
 ) -> Campaign:
-    """Run ``options.examples`` examples of each kernel."""
+    """Run ``options.examples`` examples of each kernel; results that are ``known`` are taken over."""
     campaign = new_campaign(kernels, options, options.examples)
-    tasks = list(stretches(kernels, options, memory))
+    take_over(campaign, known)
+    tasks = list(stretches([k for k in kernels if k.symbol not in known], options, memory))
 
     def settle(campaign: Campaign, task: Task, piece: Piece) -> None:
         assert isinstance(task, Stretch)
@@ -109,7 +117,7 @@ def save_failure(campaign: Campaign, task: Task, piece: Piece) -> None:
     failure = piece.failure
     folder = campaign.options.out or Path("emu-verify")
     label = "earlier" if failure.known else str(failure.number)
-    path = folder / f"{task.symbol}-{label}.json"
+    path = folder / f"{_FILE_NAME.sub('_', task.symbol)}-{label}.json"
     note = {"message": headline(campaign.results[task.symbol].kernel, failure)}
     try:
         save(path, failure.case, note)

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from emu.kernels.spec import Kernel, Scalar, Tensor
+from emu.kernels.spec import AnyParam, Kernel, Scalar, Struct, Tensor
 from emu.verify.errors import UsageProblem
 
 
+def _leaves(kernel: Kernel) -> Iterator[AnyParam]:
+    for param in kernel.params:
+        if isinstance(param, Struct):
+            yield from param.members
+        else:
+            yield param
+
+
 def tensors(kernel: Kernel) -> list[Tensor]:
-    """The pointer parameters, in C order."""
-    return [p for p in kernel.params if isinstance(p, Tensor)]
+    """The pointer parameters, in C order; members of structs among them."""
+    return [p for p in _leaves(kernel) if isinstance(p, Tensor)]
 
 
 def scalars(kernel: Kernel) -> list[Scalar]:
-    """The scalar parameters, in C order."""
-    return [p for p in kernel.params if isinstance(p, Scalar)]
+    """The scalar parameters, in C order; members of structs among them."""
+    return [p for p in _leaves(kernel) if isinstance(p, Scalar)]
 
 
 def all_dims(kernel: Kernel, drawn: Mapping[str, int]) -> dict[str, int]:
@@ -106,10 +114,21 @@ def _user(kernel: Kernel, what: str, rule: Any, dims: Mapping[str, int]) -> Any:
             f"kernel {kernel.symbol}: the {what} asks for dimension {error}, which does not exist "
             f"(known: {', '.join(dims) or 'none'})"
         ) from error
+    except UsageProblem:
+        raise
     except Exception as error:
         raise UsageProblem(
             f"kernel {kernel.symbol}: the {what} failed: {type(error).__name__}: {error}"
         ) from error
+
+
+def holds(kernel: Kernel, dims: Mapping[str, int], values: Mapping[str, Any]) -> bool:
+    """Whether sizes and generated scalars are as callers promise (``requires``)."""
+    if kernel.requires is None:
+        return True
+    rule = kernel.requires
+    known = {**dims, **{s.name: values[s.name] for s in scalars(kernel) if s.value is None}}
+    return bool(_user(kernel, "condition requires=", rule, known))
 
 
 def columns_of(kernel: Kernel, tensor: Tensor, dims: Mapping[str, int], values: Mapping[str, Any]) -> int:

@@ -19,7 +19,7 @@ from emu.verify.check import Outcome
 from emu.verify.contents import kinds_for
 from emu.verify.errors import ToolError, UsageProblem
 from emu.verify.families import Array, family
-from emu.verify.shapes import tensors
+from emu.verify.shapes import holds, tensors
 
 Runner = Callable[[Case], Outcome]
 _FRESH_TRIES = 12
@@ -65,6 +65,8 @@ class Shrinker:
         if self.exhausted:
             return False
         self.calls += 1
+        if not holds(self.kernel, candidate.dims, candidate.scalars):
+            return False
         try:
             outcome = self._run(candidate)
         except (ToolError, UsageProblem):

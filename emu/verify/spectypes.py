@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from emu.kernels.spec import Dim, Fault, Kernel, Scalar, Tensor
+from emu.kernels.spec import Address, Alias, Callback, Dim, Fault, Kernel, Scalar, Struct, Tensor
 from emu.verify.errors import UsageProblem
 
 Test = Callable[[Any], bool]
@@ -40,13 +40,23 @@ def _all(*kinds: type) -> Test:
 _WANTED: dict[type, dict[str, tuple[Test, str]]] = {
     Kernel: {
         "symbol": (_is_text, "a string, the name of the C function"),
-        "params": (_all(Tensor, Scalar), "Tensor(...) and Scalar(...), one for each parameter"),
+        "params": (
+            _all(Tensor, Scalar, Alias, Address, Callback, Struct),
+            "Tensor(...), Scalar(...) and so on, one for each parameter",
+        ),
         "dims": (_all(Dim), "a tuple of Dim(...)"),
         "derived": (
             lambda v: isinstance(v, Mapping) and all(callable(rule) for rule in v.values()),
             "a dictionary of functions of the sizes",
         ),
         "faults": (_all(Fault), "a tuple of Fault(...)"),
+        "requires": (_is_rule, "a function of the sizes and scalars"),
+        "setup": (_all(str), "a tuple of function names"),
+        "own": (_all(str), "a tuple of function names"),
+        "served": (
+            lambda v: isinstance(v, Mapping) and all(callable(f) for f in v.values()),
+            "a dictionary of functions",
+        ),
     },
     Dim: {
         "name": (_is_text, "a string"),
@@ -71,6 +81,29 @@ _WANTED: dict[type, dict[str, tuple[Test, str]]] = {
             "the name of a dimension, or a function of the sizes",
         ),
     },
+    Alias: {
+        "name": (_is_text, "a string"),
+        "of": (_is_text, "a string, the name of a tensor"),
+        "offset": (_is_int, "an integer"),
+    },
+    Address: {"name": (_is_text, "a string"), "of": (_is_text, "a string, a symbol of the image")},
+    Callback: {
+        "name": (_is_text, "a string"),
+        "function": (callable, "a function"),
+        "args": (_all(str), "a tuple of dtype names"),
+        "at": (_is_text, "a string, a symbol of the image"),
+    },
+    Struct: {
+        "name": (_is_text, "a string"),
+        "members": (
+            _all(Tensor, Scalar, Alias, Address, Callback),
+            "a tuple of Tensor(...), Inline(...), Scalar(...) and so on",
+        ),
+        "type": (_is_text, "a string, the name of the C struct"),
+        "offsets": (lambda v: isinstance(v, Mapping) and all(map(_is_int, v.values())), "a dictionary"),
+        "size": (_is_int, "an integer"),
+        "at": (_is_text, "a string, a symbol of the image"),
+    },
     Fault: {
         "name": (_is_text, "a string"),
         "status": (_is_int, "an integer"),
@@ -85,12 +118,14 @@ def check_types(name: str, kernel: Any) -> None:
     if not isinstance(kernel, Kernel):
         raise UsageProblem(f"kernel {name}: {kernel!r} is registered, which is no Kernel")
     _check(name, "", kernel)
-    for part in (*kernel.params, *kernel.dims, *kernel.faults):
+    members = [m for p in kernel.params if isinstance(p, Struct) for m in p.members]
+    for part in (*kernel.params, *members, *kernel.dims, *kernel.faults):
         _check(name, f"{type(part).__name__} {part.name!r}: ", part)
 
 
 def _check(name: str, what: str, part: Any) -> None:
-    for field, (test, wanted) in _WANTED[type(part)].items():
+    wants = next(_WANTED[kind] for kind in type(part).__mro__ if kind in _WANTED)
+    for field, (test, wanted) in wants.items():
         value = getattr(part, field)
         if not test(value):
             raise UsageProblem(f"kernel {name}: {what}{field} is {value!r}; it must be {wanted}")

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import traceback
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from emu.kernels.spec import Kernel, Tensor
+from emu.kernels.spec import Kernel
 from emu.verify.case import Case
 from emu.verify.errors import TargetFault, ToolError
 from emu.verify.families import Array
 from emu.verify.layout import Damage, Layout
+from emu.verify.mirror_arguments import mirror_arguments
+from emu.verify.watchdog import watched
 
 __all__ = ["CallResult", "MirrorTarget", "Target", "TargetFault", "ToolError", "return_bits"]
 
@@ -37,6 +40,8 @@ class CallResult:
     returned: int | None
     instructions: int | None = None
     damage: tuple[Damage, ...] = ()
+    leaks: tuple[str, ...] = ()
+    """Blocks of the heap that the function has left allocated."""
 
 
 class Target(Protocol):
@@ -58,7 +63,9 @@ def return_bits(kernel: Kernel, value: Any) -> int | None:
     """
     if kernel.returns is None:
         return None
-    dtype = np.dtype(kernel.returns)
+    dtype = np.dtype(kernel.returns, align=True)
+    if dtype.names is not None:
+        return _struct_bits(kernel, dtype, value)
     wanted = (bool, int, np.bool_, np.integer, *((float, np.floating) if dtype.kind == "f" else ()))
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
@@ -69,6 +76,36 @@ def return_bits(kernel: Kernel, value: Any) -> int | None:
     if dtype.kind == "f":
         return int(np.array(value, dtype).view(f"u{dtype.itemsize}"))
     return int(value) & ((1 << 8 * dtype.itemsize) - 1)
+
+
+@lru_cache(maxsize=64)
+def return_mask(returns: str) -> int:
+    """The bits of a result that count: all but the padding of a struct."""
+    dtype = np.dtype(returns, align=True)
+    if dtype.names is None:
+        return int((1 << 8 * dtype.itemsize) - 1)
+    fields: Any = dtype.fields
+    parts = [((1 << 8 * part[0].itemsize) - 1) << 8 * part[1] for part in fields.values()]
+    return sum(parts)
+
+
+def _struct_bits(kernel: Kernel, dtype: np.dtype[Any], value: Any) -> int:
+    """A small struct that is returned by value, as its bytes; the mirror gives a tuple of the members."""
+    names = dtype.names or ()
+    if not isinstance(value, tuple) or len(value) != len(names):
+        raise ToolError(f"the mirror of {kernel.symbol} returned {value!r}; its spec says {kernel.returns}")
+    members: list[Any] = []
+    for name, part in zip(names, value, strict=True):
+        kind = dtype[name]
+        is_whole = kind.kind in "iu" and isinstance(part, int | np.integer)
+        bits = int(part) & (1 << 8 * kind.itemsize) - 1 if is_whole else 0
+        members.append(np.array(bits, f"u{kind.itemsize}").view(kind)[()] if is_whole else part)
+    whole = np.zeros(1, dtype)
+    try:
+        whole[0] = tuple(members)
+    except (TypeError, ValueError) as error:
+        raise ToolError(f"the mirror of {kernel.symbol} returned {value!r}: {error}") from error
+    return int.from_bytes(whole.tobytes(), "little")
 
 
 def host_arena(size: int = ARENA_BYTES) -> Array:
@@ -90,9 +127,12 @@ class MirrorTarget:
         """Run the mirror. Whatever it raises, or writes outside its arrays, is a ToolError."""
         layout = Layout(kernel, case, self._arena)
         views = {slot.tensor.name: layout.view(slot) for slot in layout.slots}
-        arguments = [views[p.name] if isinstance(p, Tensor) else case.scalars[p.name] for p in kernel.params]
+        arguments = mirror_arguments(kernel, case, views)
         try:
-            value = kernel.mirror(*arguments)
+            with watched(case.origin.get("example", -1)):
+                value = kernel.mirror(*arguments)
+        except ToolError:
+            raise
         except (Exception, SystemExit) as error:
             raise ToolError(_mirror_message(kernel, error)) from error
         damage = layout.damage()

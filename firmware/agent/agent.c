@@ -60,7 +60,7 @@ static struct agent_slot *slot_of(uint32_t sequence)
     return &agent_state.slots[sequence % WIRE_WINDOW];
 }
 
-static void send_status(uint32_t session)
+static void send_status(uint32_t session, uint32_t tag)
 {
     struct frame_receiver *receiver = &agent_state.receiver;
     uint32_t have = 0, done = 0;
@@ -76,7 +76,8 @@ static void send_status(uint32_t session)
     to = put_u32(put_u16(put_u16(to, receiver->last_returns), 0), agent_port_lost());
     for (uint32_t i = 0; i < WIRE_NAME; i++)
         *to++ = (uint8_t)agent_state.where[i];
-    send_control(WIRE_POLL | WIRE_REPLY, 64, session);
+    put_u32(to, tag);
+    send_control(WIRE_POLL | WIRE_REPLY, 68, session);
 }
 
 void agent_log(const char *text)
@@ -122,7 +123,7 @@ static void take_request(const uint8_t *frame, uint32_t type, uint32_t length, u
 
 static void poll(uint32_t session, const uint8_t *payload, uint32_t length)
 {
-    if (length != 4)
+    if (length != 8)
         return;
     uint32_t wanted = get_u32(payload);
     for (uint32_t i = 0; i < WIRE_WINDOW && session == agent_state.session; i++) {
@@ -130,7 +131,7 @@ static void poll(uint32_t session, const uint8_t *payload, uint32_t length)
         if ((wanted >> i & 1u) != 0 && slot->state == SLOT_DONE)
             send_reply(slot, agent_state.base + i);
     }
-    send_status(session);
+    send_status(session, get_u32(payload + 4));
 }
 
 static void take_control(const uint8_t *frame, uint32_t type, uint32_t length, uint32_t session)
@@ -170,7 +171,7 @@ static void take_byte(uint8_t byte)
         take_frame();
     } else if (found < 0 && agent_state.quiet >= 256) {
         agent_state.quiet = 0;
-        send_status(agent_state.session);
+        send_status(agent_state.session, 0);
     }
 }
 
@@ -178,7 +179,8 @@ static void take_byte(uint8_t byte)
 static agent_handler *handler_of(uint32_t type)
 {
     static agent_handler *const handlers[] = {
-        agent_list, agent_buffer, agent_write, agent_read, agent_fill, agent_checksum, agent_call, agent_run, agent_baud};
+        agent_list, agent_buffer, agent_write, agent_read, agent_fill, agent_checksum, agent_call, agent_run, agent_baud,
+        agent_map};
     uint32_t index = type - WIRE_LIST;
     return index < sizeof handlers / sizeof handlers[0] ? handlers[index] : 0;
 }
@@ -275,7 +277,9 @@ void agent_start(uint32_t reason, const struct agent_fault *fault)
     agent_state.quiet = 256;
     agent_drop_buffers();
     agent_set_where("");
-    for (agent_state.kernels = 0; emu_kernel_table[agent_state.kernels].name != 0;)
+    for (agent_state.table = 0; emu_kernel_table[agent_state.table].name != 0;)
+        agent_state.table++;
+    for (agent_state.kernels = agent_state.table; agent_extra[agent_state.kernels - agent_state.table].name != 0;)
         agent_state.kernels++;
     agent_hello_payload(agent_state.control + WIRE_HEADER);
     agent_send_event(WIRE_BOOT, HELLO_BYTES);

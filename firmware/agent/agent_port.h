@@ -33,6 +33,9 @@ struct agent_board {
 
 /* Called once by agent_start. */
 const struct agent_board *agent_port_board(void);
+/* The same board with `size` bytes of flash from `offset` on and `psram` bytes of PSRAM as further regions, multiples of
+ * 65,536 that were checked. NULL: not on this port, nothing has changed. */
+const struct agent_board *agent_port_board_with(uint32_t offset, uint32_t size, uint32_t psram);
 /* Bytes that have arrived, at most `capacity`; returns at once. */
 uint32_t agent_port_read(uint8_t *to, uint32_t capacity);
 /* Sends; may wait for the transmitter, and must go on receiving into a buffer of its own meanwhile. */

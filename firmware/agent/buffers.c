@@ -60,6 +60,24 @@ uint32_t agent_buffer(const uint8_t *in, uint32_t length, uint8_t *reply, uint32
     return WIRE_OK;
 }
 
+uint32_t agent_map(const uint8_t *in, uint32_t length, uint8_t *reply, uint32_t *out)
+{
+    (void)reply, (void)out;
+    if (length != 12)
+        return WIRE_BAD_LENGTH;
+    uint32_t offset = get_u32(in), size = get_u32(in + 4), psram = get_u32(in + 8), limit = 16u << 20;
+    if (((offset | size | psram) & 0xFFFFu) != 0)
+        return WIRE_VALUE;
+    if (offset > limit || size > limit - offset || psram > limit || size + psram > limit)
+        return WIRE_OUTSIDE;
+    agent_drop_buffers();
+    const struct agent_board *with = agent_port_board_with(offset, size, psram);
+    if (with == 0)
+        return WIRE_IMPOSSIBLE;
+    agent_state.board = with;
+    return WIRE_OK;
+}
+
 uint32_t agent_write(const uint8_t *in, uint32_t length, uint8_t *reply, uint32_t *out)
 {
     (void)reply, (void)out;

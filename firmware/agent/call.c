@@ -78,7 +78,8 @@ uint32_t agent_call(const uint8_t *in, uint32_t length, uint8_t *reply, uint32_t
         return WIRE_BAD_LENGTH;
     if (index >= agent_state.kernels)
         return WIRE_NO_SUCH;
-    const char *name = emu_kernel_table[index].name, *signature = agent_signatures[index];
+    struct agent_kernel kernel = agent_kernel(index);
+    const char *name = kernel.name, *signature = kernel.signature;
     if (get_u32(in + 4) != agent_fingerprint(name, signature))
         return WIRE_FINGERPRINT;
     if (limit > 0x7FFFFFFFu)
@@ -91,7 +92,7 @@ uint32_t agent_call(const uint8_t *in, uint32_t length, uint8_t *reply, uint32_t
     agent_set_where(name);
     agent_port_limit(limit != 0 ? limit : 0x7FFFFFFFu);
     uint32_t before = agent_port_cycles();
-    uint64_t value = agent_port_call(emu_kernel_table[index].function, signature, words, a, get_u32(in + 12));
+    uint64_t value = agent_port_call(kernel.function, signature, words, a, get_u32(in + 12));
     uint32_t cycles = agent_port_cycles() - before;
     agent_port_limit(0);
     check_guards();

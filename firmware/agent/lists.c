@@ -24,6 +24,14 @@ void agent_set_where(const char *name)
     agent_pad(agent_state.where, name, WIRE_NAME);
 }
 
+struct agent_kernel agent_kernel(uint32_t index)
+{
+    if (index >= agent_state.table)
+        return agent_extra[index - agent_state.table];
+    return (struct agent_kernel){
+        emu_kernel_table[index].name, agent_signatures[index], emu_kernel_table[index].function};
+}
+
 uint32_t agent_fingerprint(const char *name, const char *signature)
 {
     uint32_t crc = crc32_bytes(0, (const uint8_t *)name, (int32_t)agent_length(name));
@@ -60,8 +68,10 @@ static uint32_t put_entry(uint8_t *to, uint32_t room, uint32_t what, uint32_t i)
 {
     if (what == 0)
         return put_region(to, room, &agent_state.board->regions[i]);
-    if (what == 1)
-        return put_function(to, room, emu_kernel_table[i].name, agent_signatures[i]);
+    if (what == 1) {
+        struct agent_kernel kernel = agent_kernel(i);
+        return put_function(to, room, kernel.name, kernel.signature);
+    }
     return put_function(to, room, agent_models[i].name, agent_models[i].signature);
 }
 

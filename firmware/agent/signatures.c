@@ -1,5 +1,5 @@
-/* Written by tools/agent_signatures.py from the specs in emu/kernels: signatures (docs/wire.md section 6) in the order
- * of emu_kernel_table. */
+/* Written by tools/agent_signatures.py from the specs in emu/kernels: signatures (docs/wire.md section 6)
+ * in the order of emu_kernel_table. */
 #include "state.h"
 
 const char *const agent_signatures[] = {

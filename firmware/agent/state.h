@@ -28,7 +28,8 @@ struct agent {
     uint32_t guard_before;
     const struct agent_board *board;
     uint32_t build;
-    uint32_t kernels;
+    uint32_t table;    /* kernels of emu_kernel_table */
+    uint32_t kernels;  /* with agent_extra */
     uint32_t session;
     uint32_t base;     /* highest ack seen */
     uint32_t next;     /* sequence that is executed next */
@@ -56,7 +57,7 @@ extern struct agent agent_state;
 typedef uint32_t agent_handler(const uint8_t *in, uint32_t length, uint8_t *reply, uint32_t *out);
 
 agent_handler agent_list, agent_buffer, agent_write, agent_read, agent_fill, agent_checksum, agent_call, agent_run,
-    agent_baud;
+    agent_baud, agent_map;
 
 /* The bytes offset .. offset + length - 1 of a buffer: a status; *where is set with WIRE_OK only. */
 uint32_t agent_range(uint32_t buffer, uint32_t offset, uint32_t length, int write, uint8_t **where);
@@ -73,6 +74,16 @@ void agent_hello_payload(uint8_t *to);
 
 /* Signatures in the order of emu_kernel_table (signatures.c is written by tools/agent_signatures.py). */
 extern const char *const agent_signatures[];
+
+/* A function that CALL can call: those of emu_kernel_table, then those of agent_extra. */
+struct agent_kernel {
+    const char *name; /* NULL ends agent_extra */
+    const char *signature;
+    emu_function function;
+};
+/* Functions that only this chip has (chip/extra.c); none on other machines. */
+extern const struct agent_kernel agent_extra[];
+struct agent_kernel agent_kernel(uint32_t index);
 
 struct agent_model {
     const char *name;

@@ -36,6 +36,7 @@ enum wire_type {
     WIRE_CALL = 0x16,
     WIRE_RUN = 0x17,
     WIRE_BAUD = 0x18,
+    WIRE_MAP = 0x19,
     WIRE_REPLY = 0x80, /* added to the type of a request */
     WIRE_LOG = 0xC0,
     WIRE_BOOT = 0xC1,

@@ -2,12 +2,15 @@
  *
  * The test puts bytes in with host_put and takes the answer with host_take. Functions get their integer arguments as
  * words and their floats in floating-point registers, as the System V ABI of x86-64 and AArch64 wants. */
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent.h"
 #include "agent_port.h"
 #include "signature.h"
+#include "state.h"
 #include "wire.h"
+#include "emu_kernels.h"
 
 #define QUEUE (1u << 22)
 
@@ -21,6 +24,10 @@ static uint8_t *memory, *slow, *fixed;
 static uint32_t memory_bytes, slow_bytes, fixed_bytes;
 static uint64_t nonce = 1;
 static uint32_t cycles, speed = 115200, resets, damaged;
+static jmp_buf main_loop;
+static struct agent_fault crash;
+static emu_function planted;
+static uint32_t plant_mode;
 static struct agent_region regions[3];
 static struct agent_board board;
 
@@ -71,12 +78,22 @@ uint32_t host_take(uint8_t *to, uint32_t n)
     return fetch(&to_host, to, n);
 }
 
-int host_work(void)
+void host_work(void)
 {
-    int any = 0;
+    if (setjmp(main_loop) != 0) {
+        nonce++;
+        agent_start(WIRE_EXCEPTION, &crash);
+    }
     while (agent_work())
-        any = 1;
-    return any;
+        ;
+}
+
+/* What a port does after an exception. */
+static void host_crash(void)
+{
+    crash = (struct agent_fault){1, 28, 0x40378123u, 0xDEAD0000u, 0x30, 0, {0}};
+    memcpy(crash.where, agent_where(&crash.sequence), sizeof crash.where);
+    longjmp(main_loop, 1);
 }
 
 uint32_t host_resets(void)
@@ -94,6 +111,24 @@ void host_cycles(uint32_t n)
     cycles += n;
 }
 
+/* From now on this kernel gives a wrong lowest bit (1), or ends with an exception (2); 0: all is well. */
+void host_plant(uint32_t index, uint32_t mode)
+{
+    planted = emu_kernel_table[index].function;
+    plant_mode = mode;
+}
+
+static void spoil(const char *signature, const uintptr_t *words)
+{
+    struct parameter found;
+    const char *at = signature_parameters(signature);
+    for (uint32_t i = 0; (at = signature_next(at, &found)) != 0; i += found.words)
+        if (found.written) {
+            *(uint8_t *)words[i] ^= 1;
+            return;
+        }
+}
+
 /* --- the port ------------------------------------------------------------------------------------------------------ */
 const struct agent_board *agent_port_board(void)
 {
@@ -104,6 +139,12 @@ const struct agent_board *agent_port_board(void)
     board = (struct agent_board){"host", nonce, 0x123456, code, 16, constants, 16, WIRE_CAN_BAUD | WIRE_RESTARTS,
                                  1000000, 3, regions, NULL, NULL};
     return &board;
+}
+
+const struct agent_board *agent_port_board_with(uint32_t offset, uint32_t size, uint32_t psram)
+{
+    (void)offset, (void)size, (void)psram;
+    return NULL;
 }
 
 uint32_t agent_port_read(uint8_t *to, uint32_t capacity)
@@ -156,9 +197,16 @@ uint64_t agent_port_call(emu_function function, const char *signature, const uin
         }
         i += wanted.words;
     }
-    return ((any_function *)function)(
+    if (function == planted && plant_mode == 2) {
+        host_crash();
+        return 0;
+    }
+    uint64_t value = ((any_function *)function)(
         w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14], w[15], w[16],
         w[17], w[18], w[19], w[20], w[21], w[22], w[23], f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]);
+    if (function == planted && plant_mode == 1)
+        spoil(signature, words);
+    return value;
 }
 
 int agent_port_baud(uint32_t baud)
@@ -181,4 +229,14 @@ void agent_port_reset(void)
 {
     resets++;
     host_start(WIRE_ASKED);
+}
+
+/* --- what only the chip has ------------------------------------------------------------------------------------ */
+const struct agent_kernel agent_extra[] = {{NULL, NULL, NULL}};
+
+/* --- vector code whose twin the models do not need ------------------------------------------------------------------ */
+int32_t gemm_s8(const int8_t *x, int32_t x_stride, int32_t rows, const int8_t *w, int32_t w_stride, int32_t outs,
+                int32_t cols, int32_t *acc, int32_t acc_stride)
+{
+    return gemm_s8_c(x, x_stride, rows, w, w_stride, outs, cols, acc, acc_stride);
 }

@@ -77,6 +77,20 @@ def test_endless_loop_ends_with_the_budget() -> None:
     assert "f+0x3" in str(trap)
 
 
+@pytest.mark.parametrize("budget", [(1 << 63) - 1, 1 << 63, 10**19, 1 << 64, (1 << 64) + 1, 1 << 200])
+def test_any_budget_that_is_large_enough_is_no_reason_to_stop(budget: int) -> None:
+    """More than 63 bits must not turn into a negative number, nor into a small one."""
+    text = "f: entry a1, 32\n movi a3, 1000\n loop a3, _e\n addi a2, a2, 1\n _e: retw"
+    assert engine_of(text).call("f", [1], budget=budget).a2 == 1001
+
+
+@pytest.mark.parametrize("budget", [0, -1, -(1 << 63), -(1 << 70)])
+def test_a_budget_of_nothing_executes_nothing(budget: int) -> None:
+    engine = engine_of("f: entry a1, 32\n retw")
+    assert trap_of(engine, "f", budget=budget).kind == TrapKind.BUDGET
+    assert engine.state.instructions == 0
+
+
 def test_endless_recursion_ends_with_a_trap() -> None:
     trap = trap_of(engine_of("f: entry a1, 32\n call8 f\n retw"), "f", budget=10_000_000)
     assert trap.kind == TrapKind.UNMAPPED_STORE or trap.kind == TrapKind.PROTECTION

@@ -179,9 +179,31 @@ def test_second_exception_goes_to_the_double_vector() -> None:
 
 
 def test_handlers_that_fault_for_ever_use_up_the_budget() -> None:
+    """Code is there, and it raises: something may still change it."""
     bench = Bench("ill", use_vectors=True)
-    bench.state.VECBASE = 0x20000000 >> 10
+    bench.state.VECBASE = CODE + 0x4000 >> 10
+    bench.put("ill", CODE + 0x4340)
+    bench.put("ill", CODE + 0x43C0)
     assert bench.run(100) == ExitReason.BUDGET
+
+
+@pytest.mark.parametrize("first", ["ill", "l32i a2, a3, 0", "rsr.cpenable a4\n .byte 16, 229, 120"])
+@pytest.mark.parametrize("is_illegal", [True, False])
+def test_vectors_without_code_end_the_run_and_name_the_first_exception(first: str, is_illegal: bool) -> None:
+    """VECBASE leads nowhere, or to bytes that are no instructions: the chip would go round for ever."""
+    bench = Bench("nop\n nop\n" + first, use_vectors=True)
+    bench.state.set_a(3, 0x20000000)
+    bench.state.VECBASE = (CODE + 0x4000 if is_illegal else 0x20000000) >> 10
+    for offset in (0x300, 0x340, 0x3C0):
+        bench.memory.write(CODE + 0x4000 + offset, b"\x10\xe5\x78")
+    with pytest.raises(Trap) as caught:
+        bench.run(100)
+    at = CODE + (9 if first.startswith("rsr") else 6)
+    assert (caught.value.kind, caught.value.address) == (TrapKind.EXCEPTION, at)
+    cause = "LOAD_PROHIBITED" if first.startswith("l32i") else "ILLEGAL_INSTRUCTION"
+    assert f"exception {cause}" in str(caught.value)
+    assert f"at {at:#010x}" in str(caught.value)
+    assert "has no handler" in str(caught.value)
 
 
 def test_changed_code_is_executed_as_changed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +13,8 @@ from emu.cpu.diagnostics import TEXTS, Check, Diagnostics
 from emu.debug.calls import Buffer, Call, start
 from emu.debug.outcome import json_object, notice_lines, text_lines
 from tests.cpu.images import engine_of
-from tests.cpu.lab import CODE
+from tests.cpu.lab import CODE, assemble
+from tests.image.elf_files import Name, Part, make_elf
 
 ODD = """
     f: entry a1, 32
@@ -86,6 +88,50 @@ def test_contested_facts_are_told() -> None:
     started = start(engine, Call("f"))
     engine.run()
     found = json_object(engine, started, engine.finish(started.entered), None)
-    assert found["contested"] == {"rur_accx_1": {f"{CODE + 3:#010x}": 1}}
+    place = f"{CODE + 3:#010x}"
+    assert found["contested"] == [{"fact": "rur_accx_1", "certain": True, "places": [place]}]
     line, _stack = notice_lines(engine.diagnostics, engine)
-    assert "contested fact rur_accx_1 (docs/contested.md), once in 1 place" in line
+    assert f"the result depends on contested fact rur_accx_1 (docs/contested.md), at {place}" in line
+
+
+DEVICE = "f: entry a1, 32\n l32i a2, a2, 0\n addi a2, a2, 7\n retw"
+
+
+def _image(tmp_path: Path, text: str) -> str:
+    made = assemble(text, CODE)
+    (tmp_path / "f.elf").write_bytes(make_elf([Part(CODE, made.data)], [Name("f", CODE, len(made.data))]))
+    return str(tmp_path / "f.elf")
+
+
+@pytest.mark.parametrize("tier", ["stepper", "translator"])
+def test_hardware_that_nobody_models_stops_or_is_told_once(tmp_path: Path, tier: str) -> None:
+    elf = _image(tmp_path, DEVICE)
+    words = ("run", elf, "--call", "f", "0x60008000", "--tier", tier)
+    code, text = _emu(*words)
+    assert code == 4
+    assert "not modelled here" in text
+    assert "log-once" in text
+    code, text = _emu(*words, "--unmodelled", "log-once")
+    assert code == 0
+    assert "a2 = 0x00000007" in text
+    assert "not modelled, was without effect: load of 4 bytes at 0x60008000" in text
+    assert f"first at {CODE + 3:#010x} f+0x3" in text
+
+
+def test_a_reading_is_chosen_on_the_command_line(tmp_path: Path) -> None:
+    elf = _image(tmp_path, "f: entry a1, 32\n movi a3, -1\n wur.accx_1 a3\n rur.accx_1 a2\n retw")
+    words = ("run", elf, "--call", "f")
+    assert "a2 = 0x000000ff" in _emu(*words)[1]
+    assert "a2 = 0xffffffff" in _emu(*words, "--reading", "rur_accx_1=sign_extended")[1]
+    code, text = _emu(*words, "--reading", "rur_accx_1=upside_down")
+    assert code == 2
+    assert "choose one of zero_extended, sign_extended" in text
+    assert _emu("trace", elf, "f", "--reading", "nothing=1")[0] == 2
+
+
+def test_a_program_that_starts_up_tells_what_was_noticed(tmp_path: Path) -> None:
+    """Not only calls: what a run from the entry point used without a model is told as well."""
+    elf = _image(tmp_path, "f: movi a3, 0x600\n slli a3, a3, 20\n l32i a2, a3, 0\n _l: j _l")
+    code, text = _emu("run", elf, "--unmodelled", "log-once", "--budget", "1000")
+    assert code == 4
+    assert "not modelled, was without effect: load of 4 bytes at 0x60000000" in text

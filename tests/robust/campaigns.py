@@ -17,7 +17,7 @@ from pathlib import Path
 from emu.cpu.translator.dispatch import PATIENCE
 from emu.cpu.translator.library import Library
 from emu.isa.table import rows
-from tests.robust import elf_campaign
+from tests.robust import elf_campaign, wild_nests
 from tests.robust.child import compare_tiers
 from tests.robust.machine import Machine, check_widths
 from tests.translator.compare import Pair, run_straight, run_structured
@@ -103,6 +103,21 @@ def structured(number: int) -> Ends:
     return _programs(run_structured, number)
 
 
+NESTS = 250
+
+
+def nests(number: int) -> Ends:
+    """Random vector kernels on both tiers."""
+    pair = Pair()
+    first = 10_000 + NESTS * number
+    with tempfile.TemporaryDirectory() as folder:
+        pair.translator._library = Library(Path(folder))
+        for seed in range(first, first + NESTS):
+            _tell(seed)
+            wild_nests.run(pair, range(seed, seed + 1))
+    return Counter(pair.outcomes)
+
+
 # --- each row of the table ----------------------------------------------------------------------------------
 ROWS = 26
 ROWS_CASES = ROWS * ENCODINGS * STATES
@@ -176,9 +191,16 @@ CAMPAIGNS = {
         _span(100_000, PROGRAMS),
         structured,
     ),
+    "nests": Campaign(
+        "random vector kernels, rows of columns, translator against stepper",
+        40,
+        NESTS,
+        _span(10_000, NESTS),
+        nests,
+    ),
 }
 """In the order in which they are run. All run with guest memory between pages that cannot be touched, except
-"rows", "straight" and "structured", which compare every byte of the two memories."""
+"rows", "straight", "structured" and "nests", which compare every byte of the two memories."""
 
 
 def run_chunk(name: str, number: int) -> Ends:

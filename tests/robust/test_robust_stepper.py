@@ -22,17 +22,6 @@ def test_random_programs(chunk: int, exceptions: str) -> None:
     assert len(ends) >= (3 if exceptions == "vectors" else 6), ends
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("chunk", range(100))
-def test_a_million_random_programs(chunk: int) -> None:
-    machine = Machine("stepper", EXCEPTIONS[chunk % 2])
-    first = 1_000_000 + 10_000 * chunk
-    for seed in range(first, first + 10_000):
-        machine.run(seed)
-        if seed % 100 == 0:
-            check_widths(machine)
-
-
 def test_a_program_runs_the_same_again() -> None:
     machine, other = (Machine("stepper", "built-in") for _ in range(2))
     other.run(99)

@@ -44,12 +44,6 @@ def test_random_programs() -> None:
     assert len(ends) >= 6, ends
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("chunk", range(100))
-def test_twenty_thousand_random_programs(chunk: int) -> None:
-    run_chunk(1_000_000 + 200 * chunk, 200)
-
-
 CRASH = """
 import ctypes, sys
 sys.path.insert(0, {root!r})

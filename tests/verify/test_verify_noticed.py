@@ -122,5 +122,7 @@ def test_without_the_option_nothing_is_looked_at(folder: Path) -> None:
 def test_it_goes_with_images_only(folder: Path) -> None:
     with pytest.raises(UsageProblem, match="--check looks at examples of an image"):
         run(VerifyRequest(target="mirror", check=True))
+    with pytest.raises(UsageProblem, match="not with --target board"):
+        run(VerifyRequest(target="board", port="loop://", check=True))
     with pytest.raises(UsageProblem, match="not with --exhaustive"):
         run(VerifyRequest(exhaustive=True, check=True))

@@ -9,9 +9,10 @@ import pytest
 from strange_image import build, many, plain, returning
 
 from emu.image import load_image
+from emu.image.prototypes import Prototypes
 from emu.kernels import load_all
 from emu.kernels.spec import Scalar, Tensor
-from emu.verify.prototype import Prototypes, disagreements
+from emu.verify.prototype import disagreements
 from emu.verify.reference import reference_elf
 
 
@@ -26,7 +27,8 @@ def test_bundled_specs_fit_the_bundled_image():
 
 def test_right_specs_fit(image):
     assert disagreements(image, [plain("good"), many(), *returning()]) == []
-    parameters, result = Prototypes(image).find("many")
+    prototype = Prototypes(image).function("many")
+    assert prototype is not None
     names = [
         "int8_t",
         "uint8_t",
@@ -34,12 +36,12 @@ def test_right_specs_fit(image):
         "float",
         "int16_t",
         "uint64_t",
-        "int8_t *",
+        "const int8_t *",
         "int32_t",
         "int32_t *",
     ]
-    assert [p.text for p in parameters] == names
-    assert result.text == "int32_t"
+    assert [p.type.text for p in prototype.parameters] == names
+    assert prototype.result.text == "int32_t"
 
 
 def changed(kernel, index, param):
@@ -54,14 +56,14 @@ X, Y, N = plain("good").params
 @pytest.mark.parametrize(
     ("index", "param", "words"),
     [
-        (0, [replace(X, dtype="int32")], "good: parameter x is int8_t * in C, int32 * in the spec"),
-        (0, [replace(X, dtype="uint8")], "good: parameter x is int8_t * in C, uint8 * in the spec"),
+        (0, [replace(X, dtype="int32")], "good: parameter x is const int8_t * in C, int32 * in the spec"),
+        (0, [replace(X, dtype="uint8")], "good: parameter x is const int8_t * in C, uint8 * in the spec"),
         (1, [replace(Y, dtype="float32")], "good: parameter y is int8_t * in C, float32 * in the spec"),
         (2, [replace(N, dtype="int64")], "good: parameter n is int32_t in C, int64 in the spec"),
         (2, [replace(N, dtype="float32")], "good: parameter n is int32_t in C, float32 in the spec"),
-        (0, [Scalar("x", "int32", "n")], "good: parameter x is int8_t * in C, int32 in the spec"),
+        (0, [Scalar("x", "int32", "n")], "good: parameter x is const int8_t * in C, int32 in the spec"),
         (2, [Tensor("n", "int32", (1,))], "good: parameter n is int32_t in C, int32 * in the spec"),
-        (2, [], "good takes 3 parameters in C (int8_t *, int8_t *, int32_t), the spec lists 2"),
+        (2, [], "good takes 3 parameters in C (const int8_t *, int8_t *, int32_t), the spec lists 2"),
     ],
 )
 def test_wrong_parameters_are_named(image, index, param, words):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from emu.cpu.cache import default_folder
@@ -19,6 +19,7 @@ from emu.cpu.translator.machine import Choices
 from emu.cpu.translator.modes import Mode
 from emu.cpu.translator.native import FULL, QUICK, SCALAR
 from emu.cpu.translator.unit import SYMBOL, translate
+from emu.isa.decode import Insn
 
 if TYPE_CHECKING:
     from emu.cpu.engine import Engine
@@ -93,6 +94,12 @@ class Translator:
     def objects_made(self) -> int:
         """Pieces of native code that this process had to make, for all engines with this cache folder."""
         return self._library.made
+
+    def instructions(self) -> Iterator[Insn]:
+        """Every instruction of the units that there are now."""
+        for code in self._units.values():
+            for block in code.blocks.values():
+                yield from (step.insn for step in block.steps)
 
     # --- running ------------------------------------------------------------
     def run(self) -> ExitReason:

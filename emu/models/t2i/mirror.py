@@ -185,6 +185,10 @@ class T2iMirror:
             tap(f"s{step}.{BRANCHES[b]}.{name}", values)
 
     # --- decoder -------------------------------------------------------------------------------------------
+    def picture(self, z: F32Array) -> U8Array:
+        """The decoder alone: the picture, uint8 [64][64][3], of a latent float32 [16][16][4]."""
+        return self._decode(np.ascontiguousarray(z), None)
+
     def _decode(self, z: F32Array, tap: Tap | None) -> U8Array:
         w, scales = self.weights.convs, self.weights.s_in
         x: AnyArray = np.empty(z.shape, np.int8)

@@ -144,6 +144,18 @@ def test_result(text, given, expected):
 DIVIDE_BY_ZERO = [f"{name} a3, a4, a5" for name in ("quos", "quou", "rems", "remu")]
 
 
+def test_b048_against_exact_quotients():
+    """Signed and unsigned, every pair of ends and neighbours: truncated towards zero, never floored."""
+    ends = (0, 1, 2, 255, 256, MAX - 1, MAX, MIN, MIN + 1, 0xFFFFFF00, 0xFFFFFF01, M1 - 1, M1)
+    for a in ends:
+        for b in ends[1:]:
+            x, y = (v - (1 << 32) if v >> 31 else v for v in (a, b))
+            quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+            signed = {"quos": quotient, "rems": x - quotient * y}
+            for name, result in {**signed, "quou": a // b, "remu": a % b}.items():
+                check(f"{name} a3, a4, a5", {"a4": a, "a5": b}, {"a3": result & M1})
+
+
 @pytest.mark.parametrize("text", DIVIDE_BY_ZERO)
 def test_division_by_zero_is_an_exception(text):
     check_raises(text, {"a4": 77, "a5": 0}, Cause.INTEGER_DIVIDE_BY_ZERO)

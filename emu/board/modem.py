@@ -1,0 +1,77 @@
+"""DTR and RTS as boards wire them: two transistors between the lines, EN and GPIO0 (ESP-IDF, "Boot Mode
+Selection", automatic bootloader).
+
+Only when exactly one of the lines is asserted is anything pulled low: RTS alone pulls EN, DTR alone GPIO0. A
+capacitor holds EN low for a while longer, so that lines that change one after the other do not matter.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from emu.board.board import Board
+from emu.board.chip import Reset
+
+RISE = 0.02
+"""Seconds until EN is high after it has been let go."""
+
+
+class ModemLines:
+    """Both lines of one transport; True is asserted, as in pyserial."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._dtr = self._rts = False
+        self._is_held = False
+        self._was_gpio0_low = False
+        self._timer: threading.Timer | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def dtr(self) -> bool:
+        """The line as it was set last."""
+        return self._dtr
+
+    @dtr.setter
+    def dtr(self, value: bool) -> None:
+        self.set(value, self._rts)
+
+    @property
+    def rts(self) -> bool:
+        """The line as it was set last."""
+        return self._rts
+
+    @rts.setter
+    def rts(self, value: bool) -> None:
+        self.set(self._dtr, value)
+
+    def set(self, dtr: bool, rts: bool) -> None:
+        """Both at once, as some drivers can."""
+        with self._lock:
+            self._dtr, self._rts = bool(dtr), bool(rts)
+            is_en_low, is_gpio0_low = self._rts and not self._dtr, self._dtr and not self._rts
+            self._was_gpio0_low |= is_gpio0_low
+            if is_en_low and not self._is_held:
+                self._hold()
+            elif not is_en_low and self._is_held:
+                self._release(is_gpio0_low)
+
+    def _hold(self) -> None:
+        self._is_held = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._board.hold()
+
+    def _release(self, is_gpio0_low: bool) -> None:
+        self._is_held = False
+        self._was_gpio0_low = is_gpio0_low
+        self._timer = threading.Timer(RISE, self._risen)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _risen(self) -> None:
+        with self._lock:
+            if not self._is_held:
+                self._timer = None
+                self._board.reset(Reset.POWERON, download=self._was_gpio0_low)

@@ -1,0 +1,108 @@
+"""``emu bisect``: options, and nothing that takes time to import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+from emu.cli_errors import guarded
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.group()
+def bisect() -> None:
+    """From "it differs" to the stage, the kernel, the smallest input, the instruction, the commit."""
+
+
+def _common(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--fresh", is_flag=True, help="Do not use what an earlier run found."),
+        click.option("--json", "json_file", type=_FILE, help="Write the answer as JSON."),
+        click.option("--out", type=_FILE, help="Folder for what is found; default: in the cache folder."),
+        click.option(
+            "--fused",
+            type=click.Choice(["fused", "two-roundings"]),
+            default="fused",
+            show_default=True,
+            help="How madd.s and msub.s round.",
+        ),
+        click.option(
+            "--good",
+            default="",
+            metavar="ELF|none",
+            help="An image that is right, to compare instructions with; default: the bundled one.",
+        ),
+        click.option("--elf", type=_FILE, required=True, help="The image that differs."),
+    ):
+        command = option(command)
+    return command
+
+
+def _shared(options: dict[str, Any]) -> Any:
+    from emu.bisect.command import Common
+
+    names = ("elf", "good", "fused", "out", "json_file", "fresh")
+    return Common(**{name: options[name] for name in names})
+
+
+@bisect.command("model")
+@click.argument("kind", type=click.Choice(["t2i", "ternary", "tinylm"]))
+@_common
+@click.option(
+    "--weights", multiple=True, metavar="FILE|random:SEED", help="Default: random:1, then extreme:1."
+)
+@click.option(
+    "--text", help="Prompt of t2i, text of ternary; default: a few small runs, one after the other."
+)
+@click.option("--tokens", default="", metavar="N,N...", help="Tokens of tinylm or t2i.")
+@click.option("--steps", type=click.IntRange(1, 64), default=1, show_default=True, help="Of t2i.")
+@click.option(
+    "--golden",
+    type=click.Choice(["mirror", "good"]),
+    default="mirror",
+    show_default=True,
+    help="Where right stages come from.",
+)
+@click.option("--tier", type=click.Choice(["translator", "stepper"]), default="translator", show_default=True)
+@guarded
+def model_command(kind: str, **options: Any) -> int:
+    """One of the example models on an image: first wrong stage, then inwards."""
+    from rich.console import Console
+
+    from emu.bisect.command import ModelRequest, bisect_model
+    from emu.models.modelfile.kinds import Kind
+
+    request = ModelRequest(
+        _shared(options),
+        Kind.of(kind),
+        options["weights"],
+        options["text"],
+        options["tokens"],
+        options["steps"],
+        options["golden"],
+        options["tier"],
+    )
+    return bisect_model(request, Console())
+
+
+@bisect.command("kernel")
+@click.argument("symbol")
+@_common
+@click.option("--spec", type=_FILE, help="Python file that describes your kernels. It is executed: trust it.")
+@click.option("--replay", type=_FILE, help="The case that differs; default: examples are tried in turn.")
+@click.option("--examples", type=click.IntRange(1), default=200, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@guarded
+def kernel_command(symbol: str, **options: Any) -> int:
+    """One kernel of an image, your own with --spec: smallest input, then the first wrong instruction."""
+    from rich.console import Console
+
+    from emu.bisect.command import KernelRequest, bisect_one_kernel
+
+    names = ("spec", "replay", "examples", "seed")
+    request = KernelRequest(_shared(options), symbol, **{name: options[name] for name in names})
+    return bisect_one_kernel(request, Console())

@@ -1,0 +1,175 @@
+"""What ``emu history`` prints."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from emu.ledger import queries
+from emu.ledger.database import LedgerError, connect, ledger_path
+from emu.ledger.export import export
+from emu.verify.errors import UsageProblem
+
+_FILE_WIDTH = 200
+
+
+def _open(path: Path | None) -> sqlite3.Connection:
+    path = path or ledger_path()
+    if path is None:
+        raise UsageProblem("the ledger is off (EMU_LEDGER=off); name one with --ledger")
+    try:
+        return connect(path, create=False)
+    except LedgerError as error:
+        raise UsageProblem(str(error)) from error
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[str] = ()) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", no_wrap=column != "message")
+    for row in rows:
+        table.add_row(*("-" if cell in (None, "") else str(cell) for cell in row))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_FILE_WIDTH)  # nothing wraps in a file or a pipe, so nothing has to be cut
+    console.print(table, markup=False)
+
+
+def _commit(row: dict[str, Any]) -> str:
+    return f"{(row['commit_id'] or '-')[:8]}{'+' if row['dirty'] else ''}"
+
+
+def show_runs(path: Path | None, last: int) -> int:
+    """The last runs."""
+    with closing(_open(path)) as connection:
+        rows = queries.runs(connection, last)
+    columns = (
+        "run",
+        "started",
+        "kind",
+        "target",
+        "commit",
+        "image",
+        "results",
+        "not equal",
+        "cases",
+        "state",
+    )
+    _table(
+        columns,
+        (
+            (
+                r["id"][:8],
+                r["started"][:16],
+                r["kind"],
+                r["board"] or r["target"],
+                _commit(r),
+                (r["image_sha256"] or "")[:8],
+                r["results"],
+                r["wrong"],
+                f"{r['cases']:,}",
+                r["state"] if r["exit_code"] is None else f"{r['state']}, exit {r['exit_code']}",
+            )
+            for r in rows
+        ),
+        ("results", "not equal", "cases"),
+    )
+    return 0
+
+
+def show_run(path: Path | None, run: str) -> int:
+    """Results of one run."""
+    with closing(_open(path)) as connection:
+        rows = queries.results_of(connection, run)
+    if not rows:
+        raise UsageProblem(f"no results of a run {run!r}; 'emu history' lists the runs")
+    _print_results(rows, "name")
+    return 0
+
+
+def show_name(path: Path | None, name: str) -> int:
+    """Every result of one kernel, model or golden."""
+    with closing(_open(path)) as connection:
+        rows = queries.trend(connection, name)
+        if not rows:
+            known = ", ".join(queries.names(connection)[:8])
+            raise UsageProblem(f"nothing called {name!r} was ever run; known are {known}, ...")
+        bad = queries.first_bad(connection, name)
+    _print_results(rows, "started")
+    if bad is not None:
+        before = "never seen equal before" if bad.good is None else f"last equal: {_place(bad.good)}"
+        print(f"first bad: {_place(bad.bad)} ({bad.bad['verdict']}); {before}")
+    return 0
+
+
+def _place(row: dict[str, Any]) -> str:
+    return f"commit {_commit(row)}, image {(row['image_sha256'] or '-')[:10]}, {row['started'][:19]}"
+
+
+def _print_results(rows: list[dict[str, Any]], first: str) -> None:
+    _table(
+        (first, "verdict", "cases", "differ", "instructions", "seconds", "retries", "message"),
+        (
+            (
+                str(r[first])[:19] if first == "started" else r[first],
+                r["verdict"],
+                f"{r['cases']:,}",
+                f"{r['differ']:,}",
+                f"{r['instructions']:,}",
+                f"{r['seconds']:.1f}",
+                r["retries"],
+                r["message"],
+            )
+            for r in rows
+        ),
+        ("cases", "differ", "instructions", "seconds", "retries"),
+    )
+
+
+def show_flaky(path: Path | None) -> int:
+    """Names whose verdict changes although nothing else does."""
+    with closing(_open(path)) as connection:
+        found = queries.flaky(connection)
+    if not found:
+        print("nothing is flaky: same image, options and board gave the same verdict every time")
+        return 0
+    told = [(f.name, f.board, ", ".join(f"{n} {v}" for v, n in f.verdicts.items())) for f in found]
+    _table(("name", "board", "verdicts"), told)
+    return 1
+
+
+def show_slower(path: Path | None, percent: float) -> int:
+    """Names that need more instructions a case than on the image before."""
+    with closing(_open(path)) as connection:
+        found = queries.slower(connection, 1 + percent / 100)
+    if not found:
+        print(f"no name needs {percent:g} % more instructions a case than on the image before")
+        return 0
+    rows = [
+        (
+            s.name,
+            f"{s.before:,.0f}",
+            f"{s.after:,.0f}",
+            f"{s.ratio:.3f}",
+            s.image_before[:10],
+            s.image_after[:10],
+        )
+        for s in found
+    ]
+    columns = ("name", "before", "after", "ratio", "image before", "image")
+    _table(columns, rows, ("before", "after", "ratio"))
+    return 1
+
+
+def write_export(path: Path | None, output: Path, last: int) -> int:
+    """Export the last runs."""
+    with closing(_open(path)) as connection:
+        count = export(connection, output, last)
+    print(f"{output}: {count} runs")
+    return 0

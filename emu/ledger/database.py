@@ -1,0 +1,121 @@
+"""The SQLite file: where it is, its tables, and connections that survive killed writers.
+
+Write-ahead logging with full synchronisation: a result that was committed is there after a crash of the
+program or of the machine, and readers never wait for writers.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+import platformdirs
+
+VARIABLE: Final = "EMU_LEDGER"
+OFF: Final = "off"
+VERSION: Final = 1
+_PATIENCE_SECONDS = 60.0
+
+_TABLES = """
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY,
+    started TEXT NOT NULL,      -- UTC, ISO 8601
+    seconds REAL,               -- NULL while it runs, and for ever when it was killed
+    state TEXT NOT NULL,        -- running, finished, interrupted
+    kind TEXT NOT NULL,         -- kernels, exhaustive, models, golden
+    program TEXT NOT NULL,
+    commit_id TEXT,             -- of the folder that the run was started in
+    dirty INTEGER,
+    image TEXT,
+    image_sha256 TEXT,
+    target TEXT NOT NULL,
+    board TEXT,
+    seed INTEGER,
+    examples INTEGER,
+    fingerprint TEXT,           -- same fingerprint: a finished result may stand for another run
+    exit_code INTEGER,
+    host TEXT
+);
+CREATE TABLE results (
+    run TEXT NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    cases INTEGER NOT NULL,
+    differ INTEGER NOT NULL,
+    instructions INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    retries INTEGER NOT NULL DEFAULT 0,
+    message TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (run, name)
+);
+CREATE INDEX results_by_name ON results(name);
+"""
+
+
+class LedgerError(Exception):
+    """The file cannot be used; says which one and what to do. Never a reason to lose a run."""
+
+
+def ledger_path() -> Path | None:
+    """The file that ``EMU_LEDGER`` names, the user's own without it, None for ``off``."""
+    named = os.environ.get(VARIABLE)
+    if named == OFF:
+        return None
+    if named:
+        return Path(named).expanduser().absolute()
+    return Path(platformdirs.user_data_dir("esp32s3-emu")) / "ledger.sqlite"
+
+
+def connect(path: Path, create: bool = True) -> sqlite3.Connection:
+    """Open the ledger. Raises LedgerError."""
+    if not create and not path.is_file():
+        raise LedgerError(f"{path}: no run is recorded yet; set {VARIABLE} if your ledger is elsewhere")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=_PATIENCE_SECONDS, isolation_level=None)
+        connection.row_factory = sqlite3.Row
+        _prepare(connection, path)
+    except (sqlite3.Error, OSError) as error:
+        raise ledger_error(path, error) from error
+    return connection
+
+
+def ledger_error(path: Path, error: Exception) -> LedgerError:
+    """What is wrong with the file, and what to do."""
+    if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
+        return LedgerError(f"{path}: no ledger ({error}); move it away, a new one is made")
+    return LedgerError(f"{path}: {error}; name another file with {VARIABLE}, or {VARIABLE}={OFF}")
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    if _version(connection) == 0:
+        _create(connection)
+    if _version(connection) != VERSION:
+        raise LedgerError(
+            f"{path}: ledger version {_version(connection)}, this program knows {VERSION}; update the "
+            f"program, or name another file with {VARIABLE}"
+        )
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    """Make the tables in one transaction; of several processes that try, one does."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if _version(connection) == 0:
+            for statement in _TABLES.split(";\n"):
+                if statement.strip():
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

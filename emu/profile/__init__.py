@@ -1,0 +1,1 @@
+"""Where the instructions of a run go, exactly, and how long a chip would take for them, estimated."""

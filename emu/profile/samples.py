@@ -1,0 +1,62 @@
+"""Which instructions a run consists of: the program counter after every so many instructions.
+
+Moments are counted in executed instructions, so a run gives the same samples every time.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from emu.cpu.engine import Engine
+from emu.profile.sites import Code
+
+FLOWS = ("branch", "loop")
+
+
+class Sampler:
+    """Takes a sample every ``every`` instructions while it is installed.
+
+    ``found``: samples by address; ``taken``: of the branches among them, how often the branch was taken.
+    """
+
+    def __init__(self, engine: Engine, code: Code, every: int) -> None:
+        """Raises ValueError for an interval below 1."""
+        if every < 1:
+            raise ValueError(f"a sample every {every} instructions; it needs at least 1")
+        self.found: Counter[int] = Counter()
+        self.taken: Counter[int] = Counter()
+        self._engine, self._code, self._every = engine, code, every
+        self._active = False
+        self._branch = 0
+
+    def __enter__(self) -> Sampler:
+        self._active = True
+        self._arm(self._every)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._active = False
+
+    def _arm(self, instructions: int) -> None:
+        clock = self._engine.interrupts
+        self._engine.call_at(clock.cycles + instructions, self._look if instructions > 1 else self._after)
+
+    def _look(self) -> None:
+        if not self._active:
+            return
+        pc = self._engine.state.PC
+        self.found[pc] += 1
+        insn = self._code.instructions.get(pc)
+        if insn is not None and insn.row.flow in FLOWS:
+            self._branch = pc
+            self._arm(1)
+        else:
+            self._arm(self._every)
+
+    def _after(self) -> None:
+        if not self._active:
+            return
+        pc = self._engine.state.PC
+        if pc != self._code.instructions[self._branch].next_pc:
+            self.taken[self._branch] += 1
+        self._arm(max(self._every - 1, 2))

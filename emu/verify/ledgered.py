@@ -1,0 +1,92 @@
+"""A campaign in the ledger: finished results are safe at once, and ``--resume`` takes them over."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from emu.ledger.writer import Result, Run, RunWriter, finished_equal
+from emu.verify.campaign import Campaign, Listener
+from emu.verify.describe import headline
+from emu.verify.options import Options
+from emu.verify.record import source_fingerprint
+from emu.verify.records import package_version
+from emu.verify.results import KernelResult
+
+
+def fingerprint(sha256: str, options: Options, spec: Path | None, what: str) -> str:
+    """SHA-256 over all that decides a result: image, sources, specs, options that matter."""
+    digest = hashlib.sha256(source_fingerprint(sha256, options).encode())
+    digest.update(spec.read_bytes() if spec is not None and spec.is_file() else b"")
+    choices = (what, options.seed, options.examples, options.budget, options.bounds, options.check)
+    digest.update(repr(choices).encode())
+    return digest.hexdigest()
+
+
+class LedgerListener:
+    """Listens to a campaign, writes what is finished, and passes everything on to ``listen``."""
+
+    def __init__(self, run: Run, listen: Listener, known: Mapping[str, Result]) -> None:
+        """``known``: results that a resumed run takes over from the run before."""
+        self._listen = listen
+        self._writer = RunWriter(run)
+        self._told: set[str] = set(known)
+        for result in known.values():
+            self._writer.add(result)
+
+    def __call__(self, campaign: Campaign, symbol: str, running: int) -> None:
+        """After every event of the campaign."""
+        self._listen(campaign, symbol, running)
+        if symbol and symbol not in self._told and _finished(campaign.results[symbol]):
+            self._told.add(symbol)
+            self._writer.add(_result(campaign.results[symbol]))
+
+    def end(self, campaign: Campaign, exit_code: int) -> None:
+        """The campaign is over; a failure that was improved since is written again."""
+        for symbol, result in campaign.results.items():
+            if result.failure is not None or (result.examples and symbol not in self._told):
+                self._writer.add(_result(result))
+        self._writer.end(exit_code, campaign.interrupted)
+        campaign.notes += self._writer.notes
+
+
+def _finished(result: KernelResult) -> bool:
+    return result.failure is not None or bool(result.error) or result.examples >= result.wanted
+
+
+def _result(result: KernelResult) -> Result:
+    message = headline(result.kernel, result.failure) if result.failure else result.error
+    return Result(
+        result.kernel.symbol,
+        str(result.verdict),
+        result.examples,
+        result.bad,
+        result.instructions,
+        result.seconds,
+        message=message,
+    )
+
+
+def describe_run(kind: str, options: Options, sha256: str, mark: str) -> Run:
+    """The run as the ledger keeps it."""
+    return Run(
+        kind=kind,
+        target=options.target,
+        program=package_version(),
+        image=str(options.elf) if options.elf else None,
+        image_sha256=sha256 or None,
+        seed=options.seed,
+        examples=options.examples,
+        fingerprint=mark,
+    )
+
+
+def take_over(campaign: Campaign, known: Mapping[str, Result]) -> None:
+    """Put the results of the run before into a campaign that has not started."""
+    for symbol, result in known.items():
+        kept = campaign.results[symbol]
+        kept.examples, kept.instructions, kept.seconds = result.cases, result.instructions, result.seconds
+
+
+__all__ = ["LedgerListener", "describe_run", "fingerprint", "finished_equal", "take_over"]

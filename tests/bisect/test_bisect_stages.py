@@ -1,0 +1,99 @@
+"""The first wrong stage: by one run that shows all of them, and by halving where a run shows one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from emu.bisect.model_runs import Golden
+from emu.bisect.stages import compare_digests, expected_piece, first_by_halving, piece_differs
+from emu.bisect.watch import Shown
+from emu.models.guest import Piece
+from emu.models.stages import stage_digest
+
+
+def chain(stages: int, wrong_at: int | None = None, mended_at: int | None = None) -> dict[str, np.ndarray]:
+    """Stages of int8 [16]; one element is off by one from ``wrong_at`` to before ``mended_at``."""
+    found = {}
+    x = np.arange(16, dtype=np.int8)
+    for i in range(stages):
+        x = (x * 3 + i).astype(np.int8)
+        shown = x.copy()
+        if wrong_at is not None and wrong_at <= i < (stages if mended_at is None else mended_at):
+            shown[3] += 1
+        found[f"conv{i}"] = shown
+    return found
+
+
+def golden(tensors: dict[str, np.ndarray]) -> Golden:
+    digests = {name: stage_digest(values) for name, values in tensors.items()}
+    return Golden("test", list(tensors), digests, tensors)
+
+
+def test_b061_one_element_at_a_middle_stage():
+    right, wrong = chain(20), chain(20, wrong_at=11)
+    found = compare_digests(golden(right), golden(wrong).digests)
+    assert found is not None
+    assert found.first == "conv11"
+    assert len(found.wrong) == 9
+
+
+def test_b061_an_error_that_cancels_out_later_is_still_found():
+    right, wrong = chain(20), chain(20, wrong_at=11, mended_at=12)
+    found = compare_digests(golden(right), golden(wrong).digests)
+    assert found is not None
+    assert found.wrong == ("conv11",)
+
+
+def test_equal_runs_are_equal():
+    assert compare_digests(golden(chain(20)), golden(chain(20)).digests) is None
+
+
+def test_a_stage_that_one_side_lacks_differs():
+    digests = golden(chain(20)).digests
+    del digests["conv7"]
+    found = compare_digests(golden(chain(20)), digests)
+    assert found is not None
+    assert found.first == "conv7"
+
+
+def test_runs_that_end_at_the_same_place_are_compared_up_to_it():
+    right = golden(chain(20))
+    right.failed = ("conv12", 3)
+    shorter = {name: right.digests[name] for name in list(right.digests)[:12]}
+    assert compare_digests(right, shorter, ("conv12", 3)) is None
+    assert compare_digests(right, shorter, ("conv12", 4)) is not None
+
+
+@pytest.mark.parametrize("first", range(20))
+def test_halving_needs_about_log2_runs(first: int):
+    order = [f"conv{i}" for i in range(20)]
+    asked: list[str] = []
+
+    def is_wrong(name: str) -> bool:
+        asked.append(name)
+        return order.index(name) >= first
+
+    assert first_by_halving(order, is_wrong) == f"conv{first}"
+    assert len(asked) <= math.ceil(math.log2(20)) + 1
+
+
+def test_halving_says_when_the_last_stage_is_right():
+    assert first_by_halving(["a", "b"], lambda name: False) == ""
+    assert first_by_halving([], lambda name: True) == ""
+
+
+def shown(values: np.ndarray, first: int, pitch: int, total: int) -> Shown:
+    piece = Piece(0, 1, first, values.shape[0], values.shape[1], values.shape[1], pitch, total)
+    return Shown("x", 0, 0, 0, piece, values, 0, 0)
+
+
+def test_a_piece_is_compared_with_its_own_place():
+    whole = np.arange(24, dtype=np.int8)
+    part = whole.reshape(4, 6)[1:3, 2:4]
+    assert not piece_differs(shown(np.ascontiguousarray(part), 8, 6, 24), whole)
+    assert piece_differs(shown(part + np.int8(1), 8, 6, 24), whole)
+    assert expected_piece(shown(np.ascontiguousarray(part), 23, 6, 24), whole) is None
+    assert piece_differs(shown(part.astype(np.int32), 8, 6, 24), whole)
