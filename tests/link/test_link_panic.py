@@ -12,7 +12,7 @@ from emu.link.requests import Place, Word
 from emu.link.session import Timing
 from emu.verify.reference import agent_elf
 
-QUICK = Timing(first=0.03, longest=0.3, silent=1.0, patience=8.0, hello=0.1, reopen=0.02)
+QUICK = Timing(first=0.03, longest=0.3, silent=20.0, patience=120.0, hello=0.2, reopen=0.02)
 PANIC = """Guru Meditation Error: Core  1 panic'ed (LoadProhibited). Exception was unhandled.
 Core  1 register dump:
 PC      : 0x{pc:08x}  PS      : 0x00060b30  A0      : 0x{a0:08x}  A1      : 0x3fcebf50
