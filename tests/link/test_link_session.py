@@ -27,7 +27,7 @@ from emu.link.ports import Line
 from emu.link.requests import Place, Word, call_request
 from emu.link.session import Session, Timing
 
-QUICK = Timing(first=0.03, longest=0.3, silent=1.0, patience=8.0, hello=0.1, reopen=0.02)
+QUICK = Timing(first=0.03, longest=0.3, silent=20.0, patience=120.0, hello=0.2, reopen=0.02)
 PATTERN = b"".join(i.to_bytes(4, "little") for i in range(16384))
 """64 KiB that count."""
 
@@ -351,3 +351,15 @@ def test_the_window_is_used(serve) -> None:
     server.agent.put = watching
     client.write(0, 0, bytes(range(256)) * 64)
     assert max(sizes) > 8000
+
+
+def test_another_board_is_no_continuation(serve) -> None:
+    first, second = serve(), serve()
+    board = Board(first.url, timing=QUICK)
+    board.attempt(lambda client: client.hello)
+    board._finder = Finder(second.url)
+    second.agent.library.host_identity(7)
+    first.close()
+    with pytest.raises(LinkFault, match="another board answers: MAC 00:00:00:00:00:07"):
+        board.attempt(carry)
+    board.close()
