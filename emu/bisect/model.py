@@ -24,6 +24,9 @@ from emu.image import Image
 from emu.kernels.spec import Kernel
 from emu.models import guest
 
+_PIECES = 16
+"""Pieces before a wrong one from which on calls are recorded."""
+
 Say = Callable[[str], None]
 Explain = Callable[[Kernel, Any, Any], list[str]]
 
@@ -51,6 +54,7 @@ class ModelBisect:
     _arena: int = 0
     _golden: Golden = field(default_factory=lambda: Golden("", []))
     _compared: int = 0
+    _calls_from: int = 0
 
     def run(self, runs: Iterable[ModelRun]) -> Finding:
         """Try the runs one after the other up to the first that differs. Raises RunError, ModelError."""
@@ -150,10 +154,15 @@ class ModelBisect:
         golden = self._golden.tensors.get(stage.stage)
         if golden is None:
             return Watch(self._prepared(model_run, self.bad), self.kernels).run()
-        prepared = self._prepared(model_run, self.bad)
-        stage.difference = stages.stage_difference(prepared, stage.stage, self._golden)
+        stage.difference = stages.stage_difference(
+            self._prepared(model_run, self.bad), stage.stage, self._golden
+        )
         look = stages.until_wrong(stage.stage, golden)
-        return Watch(self._prepared(model_run, self.bad), self.kernels, look).run()
+        there = Watch(self._prepared(model_run, self.bad), {}, look, keeps_calls=False).run()
+        self._calls_from = max(there.pieces - _PIECES, 0)
+        return Watch(
+            self._prepared(model_run, self.bad), self.kernels, look, calls_from=self._calls_from
+        ).run()
 
     def _kernel(self, call: KernelCall, outcome: Any, calls: int, replayer: Replayer) -> None:
         found, case = self.finding, call.case
@@ -168,7 +177,7 @@ class ModelBisect:
             )
         if self.explain is not None:
             with self._timed("causes", "known causes"):
-                found.kernel.causes = self.explain(call.kernel, small.case, case)
+                found.kernel.causes = self.explain(call.kernel, small.case, small.case)
         if found.instruction is not None:
             found.function = origin_of(self.good, self.bad, found.instruction.bad.where)
 
@@ -187,7 +196,9 @@ class ModelBisect:
                 look = stages.until_piece(last.stage, last.nth)
             else:
                 look = stages.never
-            good = Watch(self._prepared(model_run, self.good), self.kernels, look).run()
+            good = Watch(
+                self._prepared(model_run, self.good), self.kernels, look, calls_from=self._calls_from
+            ).run()
         windows = good.window(), watch.window()
         found.wrong_call = first_wrong_call(windows[0], windows[1], (self.good, self.bad))
         if found.wrong_call is None:

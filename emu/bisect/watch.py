@@ -74,6 +74,8 @@ class Watch:
     stop_behind: Event | None = None
     """Stop when this call, or the tap that showed this piece, has returned."""
     keeps_calls: bool = True
+    calls_from: int = 0
+    """Calls are kept from this many pieces on; before that they are only counted."""
     events: deque[Event] = field(default_factory=deque)
     calls: int = 0
     pieces: int = 0
@@ -116,7 +118,7 @@ class Watch:
 
     def _called(self, kernel: Kernel) -> Callable[[GuestCall], object]:
         def note(call: GuestCall) -> None:
-            if self.keeps_calls:
+            if self.keeps_calls and self.pieces >= self.calls_from:
                 self._keep(self._reader.read(kernel, call, self.calls))
             self.calls += 1
 

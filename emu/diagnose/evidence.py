@@ -55,7 +55,8 @@ def gather(
 ) -> Evidence:
     """Run the cases on both sides. Raises ToolError when the mirror fails on the case itself."""
     evidence = Evidence(kernel)
-    wanted = [small] if drawn is None or drawn is small else [small, drawn]
+    is_usable = drawn is not None and drawn is not small and elements(kernel, drawn.dims) <= LARGEST
+    wanted = [small, drawn] if is_usable and drawn is not None else [small]
     for case in wanted:
         fact = _fact(kernel, case, reference, target)
         if fact is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from emu.diagnose.diagnose import NONE, diagnose
+from emu.diagnose.evidence import LARGEST
 from emu.diagnose.reasons import Proof, Reason
 from emu.image import Image
 from emu.isa.decode import decode
@@ -16,6 +17,7 @@ from emu.verify.check import check
 from emu.verify.errors import TargetFault, ToolError
 from emu.verify.image_target import ImageTarget
 from emu.verify.options import Options
+from emu.verify.shapes import elements
 from emu.verify.target import Target
 
 _SHOWN = 6
@@ -44,7 +46,10 @@ class Causes:
     def reasons(self, kernel: Kernel, case: Case, drawn: Case | None = None) -> list[Reason]:
         """Those that were confirmed, proved ones first. Raises ToolError, TargetFault."""
         trials = (self._unwritten, self._contraction, self._leftovers, self._misaligned, self._outside)
-        both = [case] if drawn is None or drawn is case else [case, drawn]
+        both = [
+            case,
+            *([drawn] if drawn is not None and drawn is not case and _is_short(kernel, drawn) else []),
+        ]
         found = [reason for trial in trials for reason in trial(kernel, both)]
         target = ImageTarget(self._image, self._given)
         found += diagnose(kernel, case, drawn, self._reference, target)
@@ -148,6 +153,11 @@ class Causes:
         at = pc - segment.address
         words = text(decode(segment.data[at : at + 4], pc)).replace("\t", " ")
         return f"{self._image.locate(pc)}: {words}"
+
+
+def _is_short(kernel: Kernel, case: Case) -> bool:
+    """Short enough for the reference stepper."""
+    return elements(kernel, case.dims) <= LARGEST
 
 
 def _nothing(*arguments: object) -> None:

@@ -52,7 +52,10 @@ def images(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> tu
     return folder / "spec.py", folder / "good.elf", folder / "bad.elf"
 
 
-def test_a_kernel_of_two_elf_files(images: tuple[Path, Path, Path], tmp_path: Path):
+def test_a_kernel_of_two_elf_files(
+    images: tuple[Path, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("emu.bisect.journal.source_fingerprint", lambda elf, options: "these sources")
     spec, good, bad = images
     words = ["kernel", "two_layers", "--elf", bad, "--good", good, "--spec", spec]
     words += ["--out", tmp_path / "found", "--json", tmp_path / "found.json"]
@@ -106,10 +109,13 @@ def test_bad_input_is_told(words: list[object], message: str):
     assert message in result.output
 
 
-def test_a_journal_belongs_to_its_subject(tmp_path: Path):
+def test_a_journal_belongs_to_its_subject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("emu.bisect.journal.source_fingerprint", lambda elf, options: "these sources")
     journal = Journal({"what": "a"}, tmp_path)
     journal.put("equal runs", ["one"])
     assert Journal({"what": "a"}, tmp_path).get("equal runs") == ["one"]
     assert Journal({"what": "b"}, tmp_path).get("equal runs") is None
+    monkeypatch.setattr("emu.bisect.journal.source_fingerprint", lambda elf, options: "other sources")
+    assert Journal({"what": "a"}, tmp_path).get("equal runs") is None
     (tmp_path / "bisect.json").write_text("{")
     assert Journal({"what": "a"}, tmp_path).get("equal runs") is None
