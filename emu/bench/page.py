@@ -17,7 +17,7 @@ docs/performance.md`. Each figure is the median of interleaved rounds of one run
 is measured once, in turn), with the distance of the farthest round from it. Absolute figures swing on a
 shared machine; ratios are taken round by round and swing less. A peer that was not there is named.
 """
-ORDER = ("engine", "kernels", "mirror", "verify")
+ORDER = ("engine", "kernels", "mirror", "models", "verify")
 _SECTION = re.compile(r"<!-- begin (\w+) -->\n(.*?)<!-- end \1 -->\n", re.DOTALL)
 
 
