@@ -145,7 +145,9 @@ class Server:
         self._stop.send(b"r")
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread, once."""
+        if self._stop.fileno() < 0:
+            return
         self._stop.send(b"x")
         self._thread.join()
         self._stop.close()

@@ -1,0 +1,146 @@
+"""The commands that talk to a board: what they print and how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from emu.cli import main
+from emu.cpu.readings import READINGS
+from emu.link.client import Client
+from emu.link.facts import load_facts, save_facts
+from emu.link.ports import Line
+from emu.link.session import Session, Timing
+
+
+def emu(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+def verify(url: str, folder: Path, *arguments: str) -> Result:
+    chosen = ("--kernel", "relu_in_place", "--kernel", "add_array", "--examples", "8", "--no-memory")
+    return emu("verify", "--port", url, "--out", str(folder), *chosen, *arguments)
+
+
+def plant(server, kernel: str, mode: int) -> None:
+    client = Client(Session(lambda baud: Line(server.url, baud), Timing(patience=60)))
+    server.agent.library.host_plant(client.kernels[kernel].index, mode)
+    client.session.close()
+
+
+@pytest.mark.parametrize(
+    ("mode", "code", "says"),
+    [(0, 0, "2 equal"), (1, 1, "mismatch: add_array"), (2, 4, "exception 28 in add_array")],
+)
+def test_verify_with_a_port(serve, tmp_path: Path, mode: int, code: int, says: str) -> None:
+    server = serve()
+    plant(server, "add_array", mode)
+    done = verify(server.url, tmp_path)
+    assert done.exit_code == code, done.output
+    assert says in done.output
+    assert "link: " in done.output
+
+
+def test_verify_without_anybody_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Exit code 3, and the second kernel is not waited for."""
+    monkeypatch.setattr("emu.link.session.Timing", lambda: Timing(patience=0.5, hello=0.1))
+    done = verify("socket://127.0.0.1:9", tmp_path)
+    assert done.exit_code == 3, done.output
+    assert "no agent" in done.output
+    assert "1 link fault" in done.output
+
+
+def test_a_kernel_that_the_board_lacks(serve, tmp_path: Path) -> None:
+    spec = tmp_path / "mine.py"
+    spec.write_text(
+        "from emu.kernels.spec import Dim, Scalar, Tensor, kernel\n"
+        "@kernel('not_there', Tensor('x', 'int8', ('n',), role='inout'), Scalar('n', 'int32', 'n'),\n"
+        "        dims=(Dim('n', 1, 8),))\n"
+        "def not_there(x, n):\n    x[:] = 0\n"
+    )
+    done = emu(
+        "verify", "--port", serve().url, "--spec", str(spec), "--examples", "2", "--out", str(tmp_path)
+    )
+    assert done.exit_code in (2, 5), done.output
+    assert "has no kernel not_there" in done.output.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--target", "board"), ("--port", "socket://h:1", "--target", "mirror")]
+)
+def test_port_and_target_belong_together(arguments: tuple[str, ...]) -> None:
+    done = emu("verify", *arguments)
+    assert done.exit_code == 2
+    assert "belong together" in done.output
+
+
+def test_boards(serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emu.link.find.list_ports.comports", list)
+    monkeypatch.setattr("emu.link.discover.PROBE", Timing(patience=60))
+    url = serve().url
+    done = emu("boards", url)
+    assert done.exit_code == 0, done.output
+    assert f"{url}\n  agent 1, port host" in done.output
+    assert "MAC 00:00:00:12:34:56" in done.output
+    monkeypatch.setattr("emu.link.discover.PROBE", Timing(patience=0.3, hello=0.1))
+    done = emu("boards", "socket://127.0.0.1:9")
+    assert done.exit_code == 3
+    assert "no agent" in done.output
+    assert "no serial ports" in emu("boards").output
+
+
+def test_flash_refuses_what_is_no_model(tmp_path: Path) -> None:
+    wrong = tmp_path / "model.bin"
+    wrong.write_bytes(b"not a model" * 100)
+    done = emu("flash", "--port", "socket://127.0.0.1:9", "--model", str(wrong))
+    assert done.exit_code == 2
+    assert "Traceback" not in done.output
+
+
+def test_facts_are_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    save_facts(path, {"readings": {"xq_index": "signed"}})
+    assert load_facts(path) == {"xq_index": "signed"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "x"},
+        {"version": 2},
+        {"readings": {"no_such_fact": "x"}},
+        {"readings": {"xq_index": "maybe"}},
+    ],
+)
+def test_strange_facts_are_refused(tmp_path: Path, change: dict) -> None:
+    path = tmp_path / "facts.json"
+    save_facts(path, {"readings": {}})
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    done = emu("verify", "--readings", str(path), "--kernel", "add_array", "--examples", "1")
+    assert done.exit_code == 2, done.output
+    assert "--readings" in done.output
+
+
+def test_readings_change_the_image(tmp_path: Path) -> None:
+    """Every fact can be chosen; kernels depend on none of them."""
+    path = tmp_path / "facts.json"
+    save_facts(path, {"readings": {name: r.alternatives[0] for name, r in READINGS.items()}})
+    done = emu(
+        "verify",
+        "--readings",
+        str(path),
+        "--kernel",
+        "dot_rows_s8",
+        "--examples",
+        "8",
+        "--out",
+        str(tmp_path),
+    )
+    assert done.exit_code == 0, done.output
+
+
+def test_bench_link_wants_a_port() -> None:
+    assert emu("bench", "link").exit_code == 2
