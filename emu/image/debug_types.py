@@ -56,6 +56,8 @@ class CType:
     count: int = 0
     limits: tuple[int, int] | None = None
     """The least and the greatest value of an enum or a boolean."""
+    declared_align: int = 0
+    """What ``aligned`` asks for, 0: nothing."""
     read_members: Callable[[], tuple[Member, ...]] = field(default=tuple, repr=False, compare=False)
 
     @property
@@ -81,7 +83,7 @@ class CType:
         if self.kind == "array" and self.target is not None:
             return self.target.align
         if self.kind == "struct":
-            return max((m.type.align for m in self.members), default=1)
+            return max(self.declared_align, *(m.type.align for m in self.members), 1)
         return max(self.size, 1)
 
 
@@ -151,7 +153,8 @@ def _struct(die: DIE) -> CType:
     def read() -> tuple[Member, ...]:
         return tuple(_members(whole))
 
-    return CType(name, "struct", "", _number(whole, "DW_AT_byte_size"), read_members=read)
+    size, align = _number(whole, "DW_AT_byte_size"), _number(whole, "DW_AT_alignment")
+    return CType(name, "struct", "", size, declared_align=align, read_members=read)
 
 
 def _whole(die: DIE) -> DIE:

@@ -154,7 +154,10 @@ def find(functions: dict[str, Function], kernel: Kernel) -> Function:
             f"the agent on the board has no kernel {kernel.symbol}; it offers {len(functions)}: "
             "add it to the kernel table of the firmware (docs/your-board.md), or choose others with --kernel"
         )
-    text = signature(kernel)
+    try:
+        text = signature(kernel)
+    except ValueError as error:
+        raise UsageProblem(f"kernel {kernel.symbol} cannot run on a board: {error}") from error
     if found.fingerprint != fingerprint(kernel.symbol, text):
         raise UsageProblem(
             f"kernel {kernel.symbol}: the board's function is {found.signature!r}, the spec says {text!r}; "

@@ -51,6 +51,9 @@ typedef struct {
 typedef struct {
     int32_t v[5];
 } big_t;
+typedef struct {
+    int8_t lane[16];
+} __attribute__((aligned(16))) vector_t;
 
 int8_t *g_table[3];
 int32_t g_zero = 5;
@@ -122,6 +125,7 @@ int heapy(const int8_t *x, int n, int leak)
 }
 
 double poly(double x, double y, int64_t k) { return x * y + (double)k; }
+int first_lane(const vector_t *v) { return v->lane[0] + (int)((uintptr_t)v & 15); }
 int measure(int n) { return sensor(n) + 1; }
 
 int any_number(int n, ...)

@@ -106,6 +106,11 @@ def poly(x: Value("float64", "finite"), y: Value("float64", "finite"), k: Value(
         return x * y + np.float64(int(k))
 
 
+@kernel
+def first_lane(v: Struct("vector_t", lane=Inline("int8", 16))) -> np.int32:
+    return v.lane[0]  # the struct is aligned as its type asks
+
+
 @kernel(served={"sensor": lambda call: call.signed(0) * 3})
 def measure(n: Value("int32", "[-1000,1000]")) -> np.int32:
     return 3 * n + 1

@@ -67,7 +67,7 @@ def spoiled(kernel: Kernel) -> Kernel:
         if isinstance(value, tuple):
             return (*value[:-1], value[-1] ^ 1)
         if value is not None:
-            return value + 1 if kernel.returns != "float64" else np.nextafter(value, np.float64(0.25))
+            return int(value) + 1 if kernel.returns != "float64" else np.nextafter(value, np.float64(0.25))
         for name in ("y", "x"):
             place = next((i for i, p in enumerate(kernel.params) if p.name == name), -1)
             if place >= 0 and arguments[place].size and arguments[place].flags.writeable:
@@ -132,3 +132,23 @@ def test_without_debug_information_the_spec_suffices(elf: Path, toolchain: Toolc
             kernel = replace(kernel, params=(first, *kernel.params[1:]))
         piece = runner.run(kernel, 0, cases(kernel, 0, 0, 20))
         assert (piece.error, piece.bad) == ("", 0), symbol
+
+
+def test_a_compiled_mirror_has_hints_too(elf: Path) -> None:
+    from numba import njit
+
+    from emu.spec import In, Size, kernel
+
+    @kernel("heapy", n=(1, 40))
+    @njit
+    def heapy(x: In("int8", "n"), n: Size("n"), leak: Size(0)) -> np.int32:
+        total = 0
+        for i in range(n):
+            total += x[i]
+        return total
+
+    found = REGISTRY.pop("heapy")
+    assert heapy.py_func.__name__ == "heapy"
+    options = Options(elf=elf, shrink_seconds=0.0)
+    piece = Runner(MirrorTarget(), ImageTarget(elf, options), options).run(found, 0, cases(found, 0, 0, 20))
+    assert (piece.error, piece.bad, piece.leak) == ("", 0, "")
