@@ -89,7 +89,7 @@ def run(request: MutateRequest, console: Console | None = None) -> int:
         return EXIT_INTERRUPTED
     print_campaign(console, results)
     if request.page is not None:
-        write_whole(request.page, page(results, request.command, reasons()).encode())
+        write_whole(request.page, page(results, request.command).encode())
     return EXIT_SURVIVORS if any(r.status is Status.SURVIVED for r in results) else 0
 
 
@@ -103,13 +103,6 @@ def _sample(request: MutateRequest, base: Base, kernels: list[str]) -> list[Muta
     mutants = sample(base, kernels, request.generators, request.sample or None, request.seed)
     write_whole(path, json.dumps([mutant.record() for mutant in mutants]).encode())
     return mutants
-
-
-def reasons() -> dict[str, str]:
-    """Why single mutants cannot be told apart, or were not found, by name; written by people."""
-    path = Path(__file__).parent / "reasons.json"
-    found: dict[str, str] = json.loads(path.read_text()) if path.is_file() else {}
-    return found
 
 
 def _say(console: Console, done: int, wanted: int, result: Result | None) -> None:

@@ -16,7 +16,7 @@ from emu.mutate.binary_rules import patched
 from emu.mutate.builder import Base, Builder, defined
 from emu.mutate.locate import Place, call_of, first_place
 from emu.mutate.mutant import Mutant
-from emu.mutate.result import Result, Status
+from emu.mutate.result import Result, Status, reasons
 from emu.toolchain.errors import ToolchainError
 from emu.verify.case import Case, Plan, materialise
 from emu.verify.errors import ToolError
@@ -27,6 +27,8 @@ from emu.verify.runner import Runner
 from emu.verify.strategies import CHUNK, chunk_plans
 from emu.verify.target import MirrorTarget
 
+ENOUGH = 100_000
+"""A mutant that shows no difference in so many examples of the nearest kernel is judged equivalent."""
 _CONTROL = 20
 """Examples of a kernel that the change cannot reach: it must stay equal."""
 
@@ -90,7 +92,10 @@ class Judge:
             result.status, result.reason = Status.UNREACHED, "no kernel can execute it"
 
     def look_longer(self, result: Result) -> Result:
-        """Many more examples of what a survivor can change: a difference, or judged equivalent."""
+        """Many more examples of what a survivor can change: a difference, or judged equivalent.
+
+        Fewer than :data:`ENOUGH` examples judge nothing, unless somebody has written down why they are equal.
+        """
         elf = self._build(result.mutant)
         runner = self._runner(elf, result.kernels)
         for number, symbol in enumerate(result.kernels):
@@ -103,9 +108,12 @@ class Judge:
                     result.example, result.kernel = example, symbol
                     return result
             result.looked_at[symbol] = max(first, count)
-        result.status = Status.EQUIVALENT
         total = ", ".join(f"{n:,} of {s}" for s, n in list(result.looked_at.items())[:3])
-        result.reason = f"no difference in {total} examples"
+        result.reason = f"no difference in examples: {total}"
+        proof = reasons().get(result.mutant.ident, "")
+        if proof or self._settings.long_examples >= ENOUGH:
+            result.status = Status.EQUIVALENT
+            result.reason = f"{proof}; {result.reason}" if proof else result.reason
         return result
 
     def _further(self, symbol: str, first: int, end: int) -> Iterator[tuple[int, Case]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,13 @@ def result_of(record: dict[str, Any]) -> Result:
     names = [name for name in Result.__dataclass_fields__ if name != "mutant"]
     values = {name: record[name] for name in names}
     return Result(mutant_of(record), **{**values, "status": Status(record["status"])})
+
+
+@cache
+def reasons() -> dict[str, str]:
+    """Why single mutants compute the same, by name: written by people who read the code (reasons.json)."""
+    found: dict[str, str] = json.loads((Path(__file__).parent / "reasons.json").read_text())
+    return found
 
 
 class ResultFile:

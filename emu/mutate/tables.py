@@ -83,7 +83,7 @@ def summary(results: Iterable[Result]) -> str:
     )
 
 
-def page(results: Iterable[Result], command: str, reasons: Mapping[str, str]) -> str:
+def page(results: Iterable[Result], command: str) -> str:
     """The page of the documentation: what was run, tables, survivors and equivalent mutants with reasons."""
     every = list(results)
     parts = [
@@ -95,11 +95,9 @@ def page(results: Iterable[Result], command: str, reasons: Mapping[str, str]) ->
         *_section("By rule", grouped(every, by_rule), every),
         *_section("By kernel", grouped(every, by_kernel), every),
         "## Survivors\n",
-        *_listed([r for r in every if r.status is Status.SURVIVED], reasons),
+        *_listed([r for r in every if r.status is Status.SURVIVED]),
         "## Equivalent mutants\n",
-        *_listed(
-            [r for r in every if r.status is Status.EQUIVALENT and r.reason != "the same code"], reasons
-        ),
+        *_listed([r for r in every if r.status is Status.EQUIVALENT and r.reason != "the same code"]),
         "## Places that were not named\n",
         *(f"- {r.mutant.where}, {r.mutant.what}: named {r.good or 'nothing'}" for r in _unplaced(every)),
         "",
@@ -121,11 +119,11 @@ def _section(title: str, scores: Mapping[str, Score], every: list[Result]) -> It
     yield ""
 
 
-def _listed(results: list[Result], reasons: Mapping[str, str]) -> Iterator[str]:
+def _listed(results: list[Result]) -> Iterator[str]:
     if not results:
         yield "None."
     for r in results:
-        why = reasons.get(r.mutant.ident) or r.reason
+        why = r.reason or "nobody has looked longer yet"
         yield f"- `{r.mutant.ident}` {r.mutant.where} ({r.mutant.rule}): `{r.mutant.what}`: {why}"
     yield ""
 

@@ -14,9 +14,9 @@ from emu.image import load_image
 from emu.kernels import load_all
 from emu.mutate import c_rules, code, sampling
 from emu.mutate.builder import Base, Builder, build_base
-from emu.mutate.judge import Judge, Settings
+from emu.mutate.judge import ENOUGH, Judge, Settings
 from emu.mutate.mutant import GENERATORS, Mutant
-from emu.mutate.result import Result, ResultFile, Status
+from emu.mutate.result import Result, ResultFile, Status, reasons
 from emu.toolchain import Toolchain
 from emu.toolchain.build import firmware_folder
 from emu.verify.errors import UsageProblem
@@ -134,14 +134,15 @@ CLAMPED = (
         ("quantize_scaled(x, factor, q, n);", CLAMPED.format(n="n", factor="factor"), "quantize_ternary_s8"),
     ],
 )
-def test_a_clamp_that_cannot_act_is_judged_equivalent(base: Base, judge: Judge, old, new, kernel):
+def test_a_clamp_that_cannot_act_is_never_shown(base: Base, judge: Judge, old, new, kernel):
     """|x * (127 / max|x|)| rounds to at most 127: a clamp to -128 is another program, the same function."""
     survivor = judge.judge(edit(base, "numerics/quantize.c", old, new))
     assert survivor.status is Status.SURVIVED
     assert kernel in survivor.kernels
+    assert judge._settings.long_examples < ENOUGH
     looked = judge.look_longer(survivor)
-    assert looked.status is Status.EQUIVALENT
-    assert looked.looked_at[survivor.kernels[0]] == 200
+    assert looked.status is Status.SURVIVED  # 200 examples judge nothing; but none of them differs
+    assert looked.reason.startswith("no difference in examples: 200 of ")
 
 
 def test_a_long_look_finds_what_few_examples_do_not(base: Base, judge: Judge, folder: Path):
@@ -208,3 +209,20 @@ def test_results_of_another_firmware_are_refused(tmp_path: Path):
     (tmp_path / "bad.jsonl").write_text('{"format": 1}\n{"id": "x"}\n')
     with pytest.raises(UsageProblem, match="not a file of mutants' results"):
         ResultFile(tmp_path / "bad.jsonl", "one").load()
+
+
+def test_a_written_reason_and_a_look_make_an_equivalent(base: Base, folder: Path):
+    """The reason alone judges nothing: a difference outweighs it."""
+    mutant = mutant_in(base, "kernels/choose.c", "constant", "i = 1 -> i = 0")
+    assert mutant.ident in reasons()
+    settings = Settings(folder, examples=20, long_examples=60)
+    looked = Judge(base, settings, KERNELS, folder / "reason").look_longer(
+        Result(mutant, Status.SURVIVED, kernels=["argmax_f32"])
+    )
+    assert looked.status is Status.EQUIVALENT
+    assert looked.reason.startswith(reasons()[mutant.ident])
+    without = replace(mutant, what="another")
+    looked = Judge(base, settings, KERNELS, folder / "reason").look_longer(
+        Result(without, Status.SURVIVED, kernels=["argmax_f32"])
+    )
+    assert looked.status is Status.SURVIVED
