@@ -59,14 +59,16 @@ def measure(subject: Subject, samples: int = SAMPLES) -> Profile:
         sampled = subject.run()
     if sampled != executed:
         raise RuntimeError(f"{subject.title}: {executed:,} instructions, then {sampled:,}")
+    functions = tracer.functions()
+    taps_only = {name for name, (own, _) in functions.items() if tracer.parts[TAPS, name] == own}
     return Profile(
         subject,
         executed,
         _in_order(tracer.stages, subject.order),
-        tracer.functions(),
+        functions,
         tracer.parts,
         tracer.root,
-        mix_of(sampler, code),
+        mix_of(sampler, code, taps_only),
     )
 
 

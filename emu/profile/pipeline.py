@@ -7,6 +7,7 @@ prints them. Every instruction issues in one cycle; what it waits for comes on t
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -113,8 +114,11 @@ class Mix:
         return self.by_function.get(function, self.average)
 
 
-def mix_of(sampler: Sampler, code: Code) -> Mix:
-    """Classes and cycles from samples; ``waits``: extra cycles for each instruction, by reason."""
+def mix_of(sampler: Sampler, code: Code, leave_out: Collection[str] = ()) -> Mix:
+    """Classes and cycles from samples; ``waits``: extra cycles for each instruction, by reason.
+
+    ``leave_out``: functions whose samples do not count.
+    """
     kinds: Counter[str] = Counter()
     waits: Counter[str] = Counter()
     cycles: Counter[str] = Counter()
@@ -122,6 +126,8 @@ def mix_of(sampler: Sampler, code: Code) -> Mix:
     for pc, n in sampler.found.items():
         insn, function = code.instructions.get(pc), code.at(pc)
         name = function.name if function else "?"
+        if name in leave_out:
+            continue
         late = waiting(code, insn) * n if insn else 0
         extra = own_cycles(insn) * n + _BRANCH * sampler.taken[pc] if insn else 0
         kinds[kind_of(insn) if insn else "?"] += n
