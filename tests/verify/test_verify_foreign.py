@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 
 from emu.image import load_image
 from emu.kernels.spec import REGISTRY, Kernel
+from emu.spec import In, Size, kernel
 from emu.toolchain import Toolchain
 from emu.verify.image_check import check_image
 from emu.verify.image_target import ImageTarget
@@ -135,10 +137,6 @@ def test_without_debug_information_the_spec_suffices(elf: Path, toolchain: Toolc
 
 
 def test_a_compiled_mirror_has_hints_too(elf: Path) -> None:
-    from numba import njit
-
-    from emu.spec import In, Size, kernel
-
     @kernel("heapy", n=(1, 40))
     @njit
     def heapy(x: In("int8", "n"), n: Size("n"), leak: Size(0)) -> np.int32:
