@@ -22,6 +22,8 @@ _STYLE = {
 }
 
 
+_NAME = 32
+"""Characters of a name in the table: names of C++ functions would leave no room for the numbers."""
 _FINDINGS = 12
 """Lines of a panel of findings."""
 
@@ -37,7 +39,7 @@ def short(number: float) -> str:
 def kernel_table(campaign: Campaign, unit: str = "examples") -> Table:
     """One row per kernel; ``unit``: what was counted."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("kernel", no_wrap=True)
+    table.add_column("kernel", no_wrap=True, max_width=_NAME, overflow="ellipsis")
     table.add_column("numerics")
     widest = max((len(f"{r.examples:,}") for r in campaign.results.values()), default=0)
     table.add_column(unit, justify="right", no_wrap=True, min_width=widest)
