@@ -71,11 +71,15 @@ class Campaign:
                 self.listen(len(results), wanted, result)
         finally:
             pool.close()
-            shutil.rmtree(self.settings.folder / "workers", ignore_errors=True)
+            shutil.rmtree(self._workers(os.getpid()), ignore_errors=True)
+
+    def _workers(self, parent: int) -> Path:
+        """Where the workers of one process build: several may work on one folder."""
+        return self.settings.folder / "workers" / str(parent)
 
     def _handler(self) -> Handler:
         _own_cache(self.settings.folder)
-        scratch = self.settings.folder / "workers" / str(os.getpid())
+        scratch = self._workers(os.getppid()) / str(os.getpid())
         judge = Judge(self.base, self.settings, self.kernels, scratch)
 
         def handle(task: Mutant | _Look, progress: Callable[[int], None]) -> Result:

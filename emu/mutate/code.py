@@ -111,7 +111,10 @@ def changed(before: dict[str, Function], after: dict[str, Function]) -> set[str]
 def differing(
     before: dict[str, Function], after: dict[str, Function], names: set[str]
 ) -> tuple[set[int], set[int]]:
-    """Addresses of the instructions of functions ``names`` that only one of two images has, in each."""
+    """Addresses of the instructions of functions ``names`` that only one of two images has, in each.
+
+    Where only the end of a loop has moved: the loop, its first instruction, and those at both ends.
+    """
     left: set[int] = set()
     right: set[int] = set()
     for name in names & before.keys() & after.keys():
@@ -121,7 +124,20 @@ def differing(
             if kind != "equal":
                 left.update(a.addresses[i1:i2])
                 right.update(b.addresses[j1:j2])
+        if len(steps) == 1:
+            moved = [i for i, pair in enumerate(zip(a.tokens, b.tokens, strict=True)) if pair[0] != pair[1]]
+            left.update(address for i in moved for f in (a, b) for address in _around_loop(f, i))
+            right.update(left)
     return left, right
+
+
+def _around_loop(function: Function, place: int) -> Iterator[int]:
+    """The instruction number ``place``, the next one, and the one that its target names."""
+    address = function.addresses[place]
+    yield from function.addresses[place : place + 2]
+    for value in function.tokens[place]:
+        if isinstance(value, tuple) and value[0] == "here":
+            yield address + value[1]
 
 
 def _loose(function: Function) -> list[Token]:
