@@ -22,7 +22,7 @@ _STYLE = {
 }
 
 
-_NAME = 32
+_NAME = 24
 """Characters of a name in the table: names of C++ functions would leave no room for the numbers."""
 _FINDINGS = 12
 """Lines of a panel of findings."""
