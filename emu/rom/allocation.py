@@ -8,6 +8,8 @@ from emu.rom.heap import ALIGNMENT, HEAP_BYTES, Heap, OutOfMemory
 from emu.rom.serve import Rom
 
 MASK32 = 0xFFFFFFFF
+REENT_BYTES = 1024
+"""No less than newlib's struct _reent in any of its forms."""
 
 
 def heap_of(rom: Rom) -> Heap:
@@ -136,6 +138,18 @@ def _copy(call: RomCall, text: bytes) -> int:
     if place:
         call.engine.memory.write(place, text + b"\0")
     return place
+
+
+@rom_function("__errno", by_symbol=True)
+def errno(call: RomCall) -> int:
+    """Where errno lies: 0 at first, the same place for the whole call."""
+    return call.rom.state("errno", lambda rom: heap_of(rom).reserve(4))
+
+
+@rom_function("__getreent", by_symbol=True)
+def reent(call: RomCall) -> int:
+    """newlib's context of the only task, all zero."""
+    return call.rom.state("reent", lambda rom: heap_of(rom).reserve(REENT_BYTES))
 
 
 @rom_function("heap_caps_get_free_size", "esp_get_free_heap_size", by_symbol=True)

@@ -75,6 +75,13 @@ def test_output_is_collected(engine: Engine, rom: Rom) -> None:
     assert rom.log == ["I (5) tag: 9", "1 2 3 4 5 6 0.25 9"]
 
 
+def test_errno_has_a_place_of_its_own(engine: Engine, rom: Rom) -> None:
+    assert engine.call("error", [21]).s32 == 42
+    assert not heap_of(rom).live
+    rom.reset()
+    assert engine.call("error", [4]).s32 == 8
+
+
 def test_locks_are_free_and_tasks_are_refused(engine: Engine) -> None:
     assert engine.call("locked").s32 == 1
     with pytest.raises(Trap, match="needs FreeRTOS"):
