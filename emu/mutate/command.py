@@ -89,7 +89,7 @@ def run(request: MutateRequest, console: Console | None = None) -> int:
         return EXIT_INTERRUPTED
     print_campaign(console, results)
     if request.page is not None:
-        write_whole(request.page, page(results, request.command).encode())
+        write_whole(request.page, page(results, request.command, len(mutants)).encode())
     return EXIT_SURVIVORS if any(r.status is Status.SURVIVED for r in results) else 0
 
 

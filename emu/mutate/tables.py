@@ -83,12 +83,13 @@ def summary(results: Iterable[Result]) -> str:
     )
 
 
-def page(results: Iterable[Result], command: str) -> str:
+def page(results: Iterable[Result], command: str, wanted: int) -> str:
     """The page of the documentation: what was run, tables, survivors and equivalent mutants with reasons."""
     every = list(results)
     parts = [
         "# Fault-finding score\n",
         f"Written by `{command}`; do not edit. How it works: see the end.\n",
+        *([f"Not complete: {len(every)} of {wanted} mutants.\n"] if len(every) < wanted else []),
         summary(every) + ".\n",
         _EXPLAINED,
         *_section("By generator", grouped(every, by_generator), every),

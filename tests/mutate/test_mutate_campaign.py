@@ -180,6 +180,7 @@ def test_command_goes_on_and_writes_its_page(tmp_path: Path, folder: Path, base:
     words += ["--long-examples", "0", "--jobs", "2", "--folder", str(folder), "--page", str(page)]
     first = CliRunner().invoke(main, [*words, "--seconds", "0"])
     assert "0 faults" in first.output
+    assert "Not complete: 0 of 9 mutants" in page.read_text()
     second = CliRunner().invoke(main, words)
     results = ResultFile(folder / "results.jsonl", _head(folder)).load()
     assert len(results) == 9, second.output
