@@ -89,6 +89,8 @@ class Board:
         for _ in range(STARTS_ALLOWED):
             try:
                 return work(self.client())
+            except LinkFault as fault:
+                raise self._silent(fault) from None
             except BoardReset as reset:
                 self._client = None
                 self._judge(reset)
@@ -96,6 +98,20 @@ class Board:
         raise BoardFault(
             "reset", f"the board started anew {STARTS_ALLOWED} times in this place without saying why"
         )
+
+    def _silent(self, fault: LinkFault) -> Exception:
+        """A board that has answered and does no more: it hangs if a reset by its lines brings it back."""
+        if self._client is None or isinstance(fault, PowerFault):
+            return fault
+        doing = f" during {self._session.doing}" if self._session.doing else ""
+        self._client = None
+        try:
+            if not self._session.reset_by_lines():
+                return LinkFault(f"{fault}; it may hang, and this transport has no line to reset it")
+            self.client()
+        except (LinkFault, BoardReset):
+            return LinkFault(f"{fault}; a reset by RTS did not bring it back (rack fault)")
+        return BoardFault("hang", f"the board stopped answering{doing}; a reset by RTS brought it back")
 
     def _judge(self, reset: BoardReset) -> None:
         """A start with a reason, while a request was executed, is a fault of the code."""

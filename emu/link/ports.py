@@ -16,6 +16,7 @@ from emu.link.errors import LineLost
 FIRST_BAUD = 115_200
 _PORTION = 65_536
 _BLOCKED_SECONDS = 5.0
+_RESET_SECONDS = 0.1
 _LOOK_SECONDS = 0.05
 """Longest read of a port that cannot be selected; data ends it at once."""
 
@@ -106,6 +107,14 @@ class Line:
         """Change the speed of this side."""
         with self._lost():
             self._port.baudrate = baud
+
+    def pulse_reset(self) -> None:
+        """RTS pulls EN down for a moment, DTR leaves GPIO0 high: the chip boots its own program."""
+        with self._lost():
+            self._port.dtr = False
+            self._port.rts = True
+            time.sleep(_RESET_SECONDS)
+            self._port.rts = False
 
     def close(self) -> None:
         """Close; never raises."""

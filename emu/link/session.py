@@ -152,6 +152,12 @@ class Session:
         text = complaint(test)
         raise LinkFault(text or "the line test (all 256 byte values) is not answered")
 
+    @property
+    def doing(self) -> str:
+        """What the board was last known to do: a stage, or the oldest request without a reply."""
+        waiting = self._window.sent.get(self._window.ack)
+        return self.stage or (waiting.request.type.name if waiting is not None else "")
+
     # --- requests ----------------------------------------------------------------------------------
     def exchange(self, requests: Sequence[Request]) -> list[bytes]:
         """Have all requests executed, in order, each exactly once; their replies.
@@ -368,6 +374,19 @@ class Session:
         self._send(Type.RESET, RESET_WORD.to_bytes(4, "little"))
         assert self._line is not None
         self._line.drain()
+
+    def reset_by_lines(self) -> bool:
+        """Reset the chip by RTS; False where the transport has no such line. Raises LinkFault."""
+        try:
+            self._open()
+            assert self._line is not None
+            if not self._line.has_lines:
+                return False
+            self._line.pulse_reset()
+        except LineLost as error:
+            raise LinkFault(str(error)) from error
+        self.tally.add("reset by lines")
+        return True
 
     def close(self) -> None:
         """Close the port; the board keeps the session until another one begins."""

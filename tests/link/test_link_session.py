@@ -275,6 +275,33 @@ def test_a_board_that_always_restarts_is_given_up(serve) -> None:
     board.close()
 
 
+@pytest.mark.parametrize(
+    ("lines", "comes_back", "verdict", "says"),
+    [
+        (True, True, BoardFault, "stopped answering during CHECK; a reset by RTS brought it back"),
+        (True, False, LinkFault, "rack fault"),
+        (False, True, LinkFault, "no line to reset it"),
+    ],
+)
+def test_a_board_that_hangs(serve, monkeypatch: pytest.MonkeyPatch, lines, comes_back, verdict, says) -> None:
+    server = serve()
+    taken = server.agent.put
+    monkeypatch.setattr(Line, "has_lines", property(lambda self: lines))
+
+    def reset(self: Line) -> None:
+        if comes_back:
+            server.agent.put = taken
+            server.reset()
+
+    monkeypatch.setattr(Line, "pulse_reset", reset)
+    board = Board(server.url, timing=Timing(first=0.03, silent=0.3, patience=1.5, hello=0.1))
+    board.attempt(lambda client: client.buffer(0, 0, 0, 4096))
+    server.agent.put = lambda data: b""
+    with pytest.raises(verdict, match=says):
+        board.attempt(lambda client: client.checksums([Place(0, 0, 4)]))
+    board.close()
+
+
 class Cable:
     """A pseudo terminal that leads to an agent, under names that change."""
 
