@@ -8,9 +8,12 @@ any time.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import multiprocessing
 import multiprocessing.connection
+import os
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +25,7 @@ from typing import Any
 from emu.verify.watchdog import DEFAULT_SECONDS, Clock, use
 
 _REPORT_SECONDS = 0.1
+_PR_SET_PDEATHSIG = 1
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 Handler = Callable[[Any, Callable[[int], None]], Any]
 """(task, progress) -> result, run in the worker."""
@@ -166,6 +170,7 @@ def _held_back(signals: tuple[signal.Signals, ...]) -> Iterator[None]:
 
 
 def _work(pipe: Connection, others: list[Connection], factory: Callable[[], Handler], clock: Clock) -> None:
+    _end_with_parent()
     use(clock)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -187,6 +192,16 @@ def _work(pipe: Connection, others: list[Connection], factory: Callable[[], Hand
             pipe.send(news)
         except OSError:
             return  # nobody listens any more
+
+
+def _end_with_parent() -> None:
+    """A worker in code that never returns would go on for ever when its parent is killed (Linux)."""
+    if sys.platform != "linux":
+        return
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    parent = multiprocessing.parent_process()
+    if parent is not None and os.getppid() != parent.pid:  # it was killed before
+        os._exit(1)
 
 
 def _reporter(pipe: Connection) -> Callable[[int], None]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +44,27 @@ def test_all_results_arrive():
     assert sorted(e.value[0] for e in found) == list(range(50))
     assert {e.kind for e in found} == {"result"}
     assert len({e.value[1] for e in found}) == 2
+
+
+ENDLESS = """
+import os, sys
+from emu.verify.pool import Pool
+def endless(task, progress):
+    print(os.getpid(), flush=True)
+    while True: pass
+list(Pool(1, lambda: endless).run([1]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
+def test_a_worker_that_never_returns_ends_with_its_killed_parent():
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    parent = subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, env=environment)
+    worker = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    assert parent.stdout.read() == b""  # the worker held the other end: without its end this waits for ever
+    assert not Path(f"/proc/{worker}/cmdline").exists() or not Path(f"/proc/{worker}/cmdline").read_bytes()
 
 
 def test_nothing_to_do():
