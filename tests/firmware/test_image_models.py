@@ -132,3 +132,28 @@ def test_a_worker_that_never_comes_is_a_deadlock(ternary_model: np.ndarray) -> N
         TwoCores(GOLDEN, ternary_model).layer()
     assert caught.value.kind is TrapKind.DEADLOCK
     assert "par_two_cores" in str(caught.value)
+
+
+@pytest.mark.long
+def test_a_picture_on_two_cores(t2i_model: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight steps and the decoder, turns drawn at random: the digests of one core, stage by stage."""
+    alone = ImageRun(engine_of())
+    request, rgb = alone.t2i_request(PROMPT, 8)
+    assert alone.call("t2i_run", alone.put(t2i_model.tobytes()), len(t2i_model), request) == 0
+    group = EngineGroup(load_image(GOLDEN), EngineOptions(), Schedule(11, 2_000_000))
+    both = ImageRun(group.cores[0].engine, parallel=True)
+    request, rgb_of_both = both.t2i_request(PROMPT, 8)
+    words = [both.put(t2i_model.tobytes()), len(t2i_model), request, both.run]
+    group.start(1, "par_worker", [both.job])
+    assert group.call("t2i_run", words, budget=20_000_000_000).s32 == 0
+    group.start(0, "par_stop", [both.job])
+    group.run(1, budget=10_000_000)
+    served = group.cores[1].result
+    assert served is not None
+    assert served.a2 > 2000
+    assert both.stages() == alone.stages()
+    assert len(both.stages()) == 8 + 84 * 8 + 12
+    assert both.memory.read(rgb_of_both, 12288) == alone.memory.read(rgb, 12288)
+    with capsys.disabled():
+        executed, jobs = group.executed, served.a2
+        print(f"\n  t2i on two cores: {executed:,} instructions, {jobs:,} jobs served by core 1")
