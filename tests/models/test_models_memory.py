@@ -18,7 +18,7 @@ sys.exit(done.returncode)
 
 @pytest.mark.parametrize("target", ["mirror", "image"])
 def test_a_picture_fits_a_small_machine(target, tmp_path, capsys):
-    words = ["draw", "девушка в шляпе", "--steps", "1", "--target", target, "-o", str(tmp_path / "f.png")]  # noqa: RUF001
+    words = ["draw", "девушка в шляпе", "--steps", "1", "--target", target, "-o", str(tmp_path / "f.png")]
     done = subprocess.run(
         [sys.executable, "-c", _MEASURE, *words], capture_output=True, text=True, check=False
     )
