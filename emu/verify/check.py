@@ -21,6 +21,8 @@ class Outcome:
     instructions: int | None = None
     leaks: tuple[str, ...] = ()
     """Blocks of the heap that the function has left allocated."""
+    log: tuple[str, ...] = ()
+    """The last lines that the function has printed."""
 
     @property
     def verdict(self) -> Verdict:
@@ -55,4 +57,4 @@ def check(kernel: Kernel, case: Case, reference: Target, target: Target) -> Outc
     except TargetFault as fault:
         return Outcome(fault=fault)
     mismatch = compare(kernel, case, expected, actual)
-    return Outcome(mismatch=mismatch, instructions=actual.instructions, leaks=actual.leaks)
+    return Outcome(mismatch=mismatch, instructions=actual.instructions, leaks=actual.leaks, log=actual.log)

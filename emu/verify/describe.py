@@ -28,6 +28,7 @@ def failure_lines(kernel: Kernel, failure: Failure, selection: str = "") -> list
         lines += _fault_lines(failure)
     elif failure.outcome.mismatch is not None:
         lines += mismatch_lines(failure.outcome.mismatch)
+        lines += [("printed", line) for line in failure.outcome.log]
     if failure.shrink_calls and failure.drawn_outcome.mismatch is not None:
         lines += [("as drawn", count_text(d)) for d in failure.drawn_outcome.mismatch.differences]
     lines += [("input", text) for text in input_lines(kernel, failure.case)]

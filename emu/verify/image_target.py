@@ -160,9 +160,9 @@ class ImageTarget:
         finally:
             if engine.options.bounds:
                 engine.memory.shadow.deny(engine.arena.start, layout.used)
-        leaks = machine.services.leaks()
+        leaks, log = machine.services.leaks(), machine.services.log()
         returned = _returned(kernel, out.a2, out.a3, out.a4, out.a5)
-        return CallResult(layout.outputs(), returned, out.instructions, layout.damage(), leaks)
+        return CallResult(layout.outputs(), returned, out.instructions, layout.damage(), leaks, log)
 
     def marshal(self, kernel: Kernel) -> Marshal:
         """How the kernel is called in this image. Raises UsageProblem for what the image does not have."""

@@ -75,8 +75,11 @@ class Services:
 
     def log_text(self) -> str:
         """The last lines that the guest printed, to be put behind a message."""
-        lines = self.rom.printed() if self._rom is not None else []
-        return "".join(f"\n  it printed: {line}" for line in lines[-_SHOWN:])
+        return "".join(f"\n  it printed: {line}" for line in self.log())
+
+    def log(self) -> tuple[str, ...]:
+        """The last lines that the guest printed."""
+        return tuple(self.rom.printed()[-_SHOWN:]) if self._rom is not None else ()
 
 
 def _guarded(kernel: Kernel, name: str, function: Callable[[RomCall], Any]) -> Callable[[RomCall], Any]:

@@ -42,6 +42,8 @@ class CallResult:
     damage: tuple[Damage, ...] = ()
     leaks: tuple[str, ...] = ()
     """Blocks of the heap that the function has left allocated."""
+    log: tuple[str, ...] = ()
+    """The last lines that the function has printed."""
 
 
 class Target(Protocol):

@@ -119,3 +119,5 @@ def test_a_planted_fault_is_found(fault: Planted, clone: Path, toolchain: Toolch
     done = run(verify, clone, "--no-memory", "--kernel", fault.kernel)
     assert done.returncode == {"mismatch": 1, "board fault": 4}[fault.verdict], done.stdout + done.stderr
     assert f"{fault.verdict}: {fault.kernel}" in done.stdout
+    if fault.kernel == "dense_s8" and fault.verdict == "mismatch":
+        assert re.search(r"printed +I \(0\) dense: \d+ outputs", done.stdout)
