@@ -106,3 +106,31 @@ def kernel_command(symbol: str, **options: Any) -> int:
     names = ("spec", "replay", "examples", "seed")
     request = KernelRequest(_shared(options), symbol, **{name: options[name] for name in names})
     return bisect_one_kernel(request, Console())
+
+
+@bisect.command("commits")
+@click.argument("good")
+@click.argument("bad")
+@click.option("--kernel", default="", help="The kernel that differs.")
+@click.option("--model", default="", metavar="KIND", help="The example model that differs.")
+@click.option("--spec", type=_FILE, help="Python file that describes your kernels. It is executed: trust it.")
+@click.option(
+    "--repo", "repository", type=_FILE, default=Path(), help="The git repository; default: this folder."
+)
+@click.option("--build", default="", metavar="COMMAND", help="Builds an image in a checkout of yours.")
+@click.option("--product", default="", metavar="PATH", help="The ELF file that --build leaves.")
+@click.option("--out", type=_FILE, help="Folder for what is found; default: in the cache folder.")
+@click.option("--json", "json_file", type=_FILE, help="Write the answer as JSON.")
+@guarded
+def commits_command(good: str, bad: str, **options: Any) -> int:
+    """The first commit behind GOOD, up to BAD, that differs, and the lines that its instruction came from.
+
+    Commits are taken from git into the cache folder; your checkout is left alone. Every build is kept.
+    """
+    from rich.console import Console
+
+    from emu.bisect.command_commits import CommitsRequest, bisect_commits
+
+    if options["model"] and options["model"] not in ("t2i", "ternary", "tinylm"):
+        raise click.BadParameter("one of t2i, ternary, tinylm", param_hint="--model")
+    return bisect_commits(CommitsRequest(good, bad, **options), Console())

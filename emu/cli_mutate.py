@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,12 @@ _STATUSES = ("killed", "survived", "equivalent", "tool error", "unbuilt", "unrea
     default=4.0,
     show_default=True,
     help="For each failing case.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0),
+    default=math.inf,
+    help="Begin no mutant after so long; go on later.",
 )
 @click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Workers; default: processors.")
 @click.option(

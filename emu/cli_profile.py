@@ -22,7 +22,9 @@ _FILE = click.Path(path_type=Path)
     help="Model file, or weights from a seed.",
 )  # fmt: skip
 @click.option("--elf", type=_FILE, help="Firmware image; default: the bundled reference image.")
-@click.option("--every", type=click.IntRange(2), help="Instructions from sample to sample.")
+@click.option(
+    "--samples", type=click.IntRange(1), default=600, show_default=True, help="Instructions looked at."
+)
 @click.option("--limit", type=click.IntRange(1), default=25, show_default=True, help="Rows of each table.")
 @click.option("-o", "--output", type=_FILE, help="Also write a .html page, a .svg flame graph or .json.")
 @guarded

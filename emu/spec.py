@@ -52,21 +52,12 @@ def _expression(text: str, what: str) -> Callable[[Mapping[str, Any]], Any]:
         raise ValueError(f"{what} {text!r} is no expression of sizes") from error
 
     def rule(dims: Mapping[str, Any]) -> Any:
-        return eval(code, {"__builtins__": {}, **_NAMES}, _Known(dims))
+        try:
+            return eval(code, {"__builtins__": {}, **_NAMES}, {n: _plain(v) for n, v in dims.items()})
+        except NameError as error:
+            raise KeyError(error.name) from error  # which the checks of specs turn into a message
 
     return rule
-
-
-class _Known(dict[str, Any]):
-    """Unknown names end in a KeyError, which the checks of specs turn into a message."""
-
-    def __init__(self, dims: Mapping[str, Any]) -> None:
-        super().__init__({name: _plain(value) for name, value in dims.items()})
-
-    def __missing__(self, name: str) -> Any:
-        if name in _NAMES:
-            return _NAMES[name]
-        raise KeyError(name)
 
 
 def _plain(value: Any) -> Any:

@@ -218,7 +218,7 @@ def _explainer(bad: Image, common: Common) -> Callable[[Kernel, Any, Any], list[
     from emu.verify.target import MirrorTarget
 
     causes = Causes(Options(elf=common.elf, fused=common.fused), MirrorTarget(), bad)
-    return lambda kernel, small, drawn: causes.explain(kernel, small)
+    return causes.explain
 
 
 @dataclass

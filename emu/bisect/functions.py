@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from elftools.elf.elffile import ELFFile
 
 from emu.image import Image, Location
+from emu.isa.decode import IllegalInstruction, decode
 
 
 def function_of(image: Image, place: Location) -> str:
@@ -62,3 +64,64 @@ def _entry(die: Any, program: Any) -> tuple[str, int, str] | None:
         attributes["DW_AT_decl_line"].value,
         name,
     )
+
+
+def origin_of(good: Image | None, bad: Image, place: Location) -> str:
+    """The function whose change shows at ``place``: an inlined one whose own code is not as in the good
+    image, else :func:`function_of`.
+    """
+    if good is not None and place.symbol in good.symbols:
+        try:
+            inlined = _inlined_into(bad, place.symbol)
+        except Exception:  # a damaged file makes the parser raise anything; then the line has to do
+            inlined = ()
+        changed = [name for name in inlined if _has_changed(good, bad, name)]
+        if len(changed) == 1:
+            return changed[0]
+    return function_of(bad, place)
+
+
+def _inlined_into(image: Image, symbol: str) -> tuple[str, ...]:
+    """Names of the functions that the compiler put into a function."""
+    elf = ELFFile(io.BytesIO(image.data))
+    if not elf.has_dwarf_info():
+        return ()
+    start = image.symbols.get(symbol).address
+    for unit in elf.get_dwarf_info().iter_CUs():
+        for die in unit.iter_DIEs():
+            low = die.attributes.get("DW_AT_low_pc")
+            if die.tag == "DW_TAG_subprogram" and low is not None and low.value == start:
+                return tuple(dict.fromkeys(_inlined(die)))
+    return ()
+
+
+def _inlined(die: Any) -> Iterator[str]:
+    for child in die.iter_children():
+        if child.tag == "DW_TAG_inlined_subroutine" and "DW_AT_abstract_origin" in child.attributes:
+            name = child.get_DIE_from_attribute("DW_AT_abstract_origin").attributes.get("DW_AT_name")
+            if name is not None:
+                yield name.value.decode("utf-8", "replace")
+        yield from _inlined(child)
+
+
+def _has_changed(good: Image, bad: Image, name: str) -> bool:
+    """Whether the code of a function of both images differs in more than where things are."""
+    if name not in good.symbols or name not in bad.symbols:
+        return False
+    return _code(good, name) != _code(bad, name)
+
+
+def _code(image: Image, name: str) -> list[tuple[object, ...]]:
+    symbol = image.symbols.get(name)
+    segment = image.segment_at(symbol.address)
+    found: list[tuple[object, ...]] = []
+    at = symbol.address
+    while segment is not None and at < symbol.end:
+        try:
+            insn = decode(segment.data[at - segment.address : at - segment.address + 4], at)
+        except IllegalInstruction:
+            break
+        kept = [insn.operands[o.name] for o in insn.row.operands if o.kind.cls != "label"]
+        found.append((insn.mnemonic, *kept))
+        at = insn.next_pc
+    return found

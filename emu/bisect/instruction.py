@@ -230,7 +230,13 @@ def _apart(a: _Run, b: _Run, parted: tuple[Location, Location] | None) -> FirstW
             return FirstWrong(how, b.number, _side(b, step), None, (_value(access),), (), parted)
     if b.number >= LIMIT:
         return None
-    return _last_write(a, b, parted) or _never_made(a, before, b, parted)
+    return _last_write(a, b, parted) or _never_made(a, before, b, parted) or _other_code(a, b, parted)
+
+
+def _other_code(a: _Run, b: _Run, parted: tuple[Location, Location]) -> FirstWrong:
+    """Nothing outside of the stack differs: what is wrong is in registers, from where the code differs on."""
+    sides = [side_of(r.engine, place.address) for r, place in zip((a, b), parted, strict=True)]
+    return FirstWrong("code", b.number, sides[1], sides[0], parted=parted)
 
 
 def _all_accesses(run: _Run) -> tuple[list[Hashable], Trap | None]:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from emu.bisect import stages
 from emu.bisect.findings import Finding, KernelFinding, StageFinding
-from emu.bisect.functions import function_of
+from emu.bisect.functions import origin_of
 from emu.bisect.glue import first_wrong_call, instruction_before
 from emu.bisect.kernel_calls import KernelCall
 from emu.bisect.kernel_instruction import in_kernel
@@ -170,7 +170,7 @@ class ModelBisect:
             with self._timed("causes", "known causes"):
                 found.kernel.causes = self.explain(call.kernel, small.case, case)
         if found.instruction is not None:
-            found.function = function_of(self.bad, found.instruction.bad.where)
+            found.function = origin_of(self.good, self.bad, found.instruction.bad.where)
 
     # --- between kernels -----------------------------------------------------------------------------------
     def _between(self, model_run: ModelRun, watch: Watch) -> None:
@@ -197,7 +197,7 @@ class ModelBisect:
         with self._timed("instruction", "the first wrong instruction"):
             self._instruction(model_run, windows, found.wrong_call.place)
         if not found.function:
-            found.function = function_of(self.bad, found.wrong_call.caller)
+            found.function = origin_of(self.good, self.bad, found.wrong_call.caller)
 
     def _instruction(self, model_run: ModelRun, windows: tuple[Window, Window], place: int) -> None:
         assert self.good is not None
@@ -206,7 +206,7 @@ class ModelBisect:
         found.instruction = instruction_before(pair[0], pair[1], windows, place, self.kernels)
         found.against = f"the good image {self.good.name}"
         if found.instruction is not None:
-            found.function = function_of(self.bad, found.instruction.bad.where)
+            found.function = origin_of(self.good, self.bad, found.instruction.bad.where)
 
     @contextmanager
     def _timed(self, name: str, what: str) -> Iterator[None]:

@@ -30,14 +30,16 @@ from emu.board.timers import SysTimer, TimerGroup
 from emu.board.uart import Uart
 from emu.board.usb import UsbSerial
 from emu.cpu.engine import Engine
+from emu.cpu.hooks import GuestCall
 from emu.cpu.map import MMU_BLOCK, PAGE, PSRAM_START
 from emu.cpu.mmu import ENTRIES, INVALID, Mmu
 from emu.cpu.options import EngineOptions
 from emu.cpu.state import OFFSETS, address_of
 from emu.cpu.state_tools import prepare_call
+from emu.cpu.traps import TrapKind
 from emu.image import Image
 from emu.image.symbols import Symbols
-from emu.rom import Rom, rom_address
+from emu.rom import Rom, rom_address, rom_symbols
 
 log = logging.getLogger("emu.board")
 
@@ -160,7 +162,7 @@ class Machine:
 
     def _serve_rom(self, core: Core) -> Rom:
         engine = core.engine
-        rom = emu.rom.serve(engine, board=self, extra=board_functions())
+        rom = emu.rom.serve(engine, board=self, system=False, extra=board_functions())
         # What the guest prints goes to its console too, whatever function of the ROM formats it.
         setattr(rom, "print", self._print)  # noqa: B010
         engine.serve(ROM_RETURN, lambda _guest: self._end_of_call())
@@ -171,7 +173,21 @@ class Machine:
         for name in CODED:
             for hook in engine.stepper.hooks.at(rom_address(name)):
                 hook.remove()
+        self._refuse_others(engine, rom)
         return rom
+
+    @staticmethod
+    def _refuse_others(engine: Engine, rom: Rom) -> None:
+        """A function of the ROM that nobody serves stops the board with its name."""
+
+        def refuse(guest: GuestCall) -> None:
+            raise engine.traps.make(TrapKind.NOT_CODE, rom.explain(guest.address), None, guest.address)
+
+        taken = {rom_address(name) for name in CODED} | set(engine.stepper.hooks)
+        for symbol in rom_symbols():
+            if symbol.kind == "function" and symbol.address not in taken:
+                taken.add(symbol.address)
+                engine.serve(symbol.address, refuse)
 
     def _map_rom(self) -> None:
         """After the ROM's functions are served: they are served only where no memory is."""

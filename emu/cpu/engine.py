@@ -34,6 +34,11 @@ RETURN_ADDRESS = 0x4FFFFFF0
 DEFAULT_BUDGET = 1_000_000_000
 LONGEST = 1 << 62
 """Instructions that a budget may have: the counters are signed 64-bit words."""
+TURN = 1 << 27
+"""Instructions after which a run comes back to Python at the latest: a tenth of a second or so in translated
+code, in which nobody would hear Ctrl-C.
+"""
+
 CALLER_SPACE = 64
 """Bytes between the caller's stack arguments and the end of the stack: room for its own save area."""
 
@@ -311,7 +316,7 @@ class Engine:
     def _slice(self, tier: Tier) -> ExitReason:
         """Run to the next moment at which an interrupt may be taken."""
         state, clock = self.state, self.interrupts
-        clock.slice.open(clock.due - state.instructions)
+        clock.slice.open(min(clock.due - state.instructions, TURN))
         try:
             reason = tier.run()
             while reason not in (ExitReason.RETURN, ExitReason.BUDGET) and state.budget > 0:

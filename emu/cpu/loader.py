@@ -10,6 +10,7 @@ from emu.cpu.mmu import DATA, ENTRIES, INSTRUCTIONS, Mmu
 from emu.cpu.options import EngineOptions
 from emu.image import Image, ImageError
 
+_PSRAM_OF_IMAGE = "PSRAM (data cache)"
 _STACK_AREAS = ("SRAM1", "SRAM2")
 
 
@@ -52,10 +53,10 @@ def build_memory(image: Image, options: EngineOptions) -> tuple[Memory, Placemen
             region = memory.add_ram(area.name, area.start, area.size, area.perms, backing, area.alias_offset)
             if region.buffer is not None:
                 buffers[area.name] = region.buffer
+    arena = find_arena(image, options.psram_bytes)
     if mmu is None:
-        memory.add_ram("PSRAM", PSRAM_START, options.psram_bytes)
+        memory.add_ram("PSRAM", arena.start, arena.size)
     load_segments(memory, image)
-    arena = Span(PSRAM_START, options.psram_bytes)
     return memory, Placement(find_stack(image, options.stack_bytes), arena, mmu)
 
 
@@ -73,31 +74,60 @@ def load_segments(memory: Memory, image: Image) -> None:
 
 
 def _map_window(memory: Memory, area: Area, image: Image) -> None:
-    """Map the 64 KiB blocks of a cache window that the image fills, adjacent ones as one region."""
-    blocks = _blocks(image, area.start, area.end)
-    for start in sorted(block for block in blocks if block - 1 not in blocks):
-        end = start
-        while end in blocks:
-            end += 1
-        memory.add_ram(area.name, start * MMU_BLOCK, (end - start) * MMU_BLOCK, area.perms)
+    """Map the 64 KiB blocks of a cache window that the image fills, adjacent ones of a kind as one region.
+
+    What the image writes to in the data window is PSRAM.
+    """
+    every = _blocks(image, area.start, area.end)
+    written = _blocks(image, area.start, area.end, only_written=True) if area.start == DATA else set()
+    for blocks, name, perms in (
+        (every - written, area.name, area.perms),
+        (written, _PSRAM_OF_IMAGE, area.perms + "w"),
+    ):
+        for start in sorted(block for block in blocks if block - 1 not in blocks):
+            end = start
+            while end in blocks:
+                end += 1
+            memory.add_ram(name, start * MMU_BLOCK, (end - start) * MMU_BLOCK, perms)
 
 
-def _blocks(image: Image, start: int, end: int) -> set[int]:
-    """Numbers of the 64 KiB blocks of an address range that the image fills."""
+def find_arena(image: Image, size: int) -> Span:
+    """PSRAM for buffers: at its usual place in the data window, else where the image leaves room for it.
+
+    Raises ImageError when it does not.
+    """
+    window = next(area for area in AREAS if area.start == DATA)
+    blocks = _blocks(image, window.start, window.end)
+    behind = [(block + 1) * MMU_BLOCK for block in sorted(blocks, reverse=True)]
+    for start in (PSRAM_START, *behind, window.start):
+        wanted = range(start // MMU_BLOCK, -(-(start + size) // MMU_BLOCK))
+        if start + size <= window.end and blocks.isdisjoint(wanted):
+            return Span(start, size)
+    raise ImageError(
+        f"{image.name}: no {size:#x} bytes in a row are left in the data window of the cache for PSRAM with "
+        "buffers; use less of it"
+    )
+
+
+def _blocks(image: Image, start: int, end: int, *, only_written: bool = False) -> set[int]:
+    """Numbers of the 64 KiB blocks of an address range that the image fills (with what it writes to)."""
     blocks: set[int] = set()
     for segment in image.segments:
-        if start <= segment.address < end:
+        if start <= segment.address < end and ("w" in segment.perms or not only_written):
             blocks.update(range(segment.address // MMU_BLOCK, -(-segment.end // MMU_BLOCK)))
     return blocks
 
 
 def _map_by_mmu(memory: Memory, image: Image, options: EngineOptions) -> Mmu:
-    """Flash pages for what the image fills of the cache windows, PSRAM pages at PSRAM_START."""
+    """Flash pages for what the image fills of the cache windows, PSRAM pages for what it writes to there and
+    for buffers.
+    """
     size = ENTRIES * MMU_BLOCK
+    written = _blocks(image, DATA, DATA + size, only_written=True)
     blocks = [
         (window, block - window // MMU_BLOCK)
         for window in (DATA, INSTRUCTIONS)
-        for block in sorted(_blocks(image, window, window + size))
+        for block in sorted(_blocks(image, window, window + size) - written)
     ]
     entries = [entry for _, entry in blocks]
     if len(set(entries)) != len(entries):
@@ -106,10 +136,14 @@ def _map_by_mmu(memory: Memory, image: Image, options: EngineOptions) -> Mmu:
             "which share one MMU table"
         )
     flash = memory.new_buffer(max(len(blocks), 1) * MMU_BLOCK)
-    mmu = Mmu(memory, flash, memory.new_buffer(-(-options.psram_bytes // MMU_BLOCK) * MMU_BLOCK))
+    arena = find_arena(image, options.psram_bytes)
+    pages = -(-arena.size // MMU_BLOCK)
+    mmu = Mmu(memory, flash, memory.new_buffer((pages + len(written)) * MMU_BLOCK))
     for page, entry in enumerate(entries):
         mmu.set_entry(entry, page)
-    mmu.map(PSRAM_START, 0, options.psram_bytes // MMU_BLOCK, is_psram=True)
+    for page, block in enumerate(sorted(written), pages):
+        mmu.map(block * MMU_BLOCK, page, 1, is_psram=True)
+    mmu.map(arena.start, 0, arena.size // MMU_BLOCK, is_psram=True)
     mmu.attach()
     return mmu
 

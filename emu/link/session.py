@@ -35,7 +35,7 @@ class Timing:
     first: float = 0.05
     longest: float = 1.0
     silent: float = 3.0
-    patience: float = 20.0
+    patience: float = 30.0
     hello: float = 0.3
     reopen: float = 0.1
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from emu.kernels.spec import Kernel
 from emu.mutate.builder import Base
 from emu.verify.case import Plan, materialise
+from emu.verify.errors import ToolError
+from emu.verify.image_target import ImageTarget
 from emu.verify.options import Options
+from emu.verify.records import write_whole
+from emu.verify.runner import Runner
 from emu.verify.strategies import CHUNK, chunk_plans
-from emu.verify.targets import make_runner
+from emu.verify.target import MirrorTarget
 
 BUDGET = 50_000_000
 _SLACK = 8
@@ -24,28 +32,54 @@ class Baseline:
     kernel: str
     instructions: int
     seconds: float
-    bad: int
 
 
-def measure(base: Base, kernel: Kernel, examples: int) -> Baseline:
-    """Run the default examples of one kernel on the unchanged image."""
-    runner = make_runner(Options(elf=base.elf, budget=BUDGET))
-    longest, bad, started = 0, 0, time.monotonic()
-    for plan in plans(kernel, examples):
-        outcome = runner.check(kernel, materialise(kernel, plan))
-        longest = max(longest, outcome.instructions or 0)
-        bad += outcome.bad
-    return Baseline(kernel.symbol, longest, time.monotonic() - started, bad)
+class Baselines:
+    """Measures each kernel on the unchanged image when it is first asked for, and keeps it in ``folder``."""
 
+    def __init__(self, base: Base, kernels: Mapping[str, Kernel], examples: int, folder: Path) -> None:
+        self._kernels = kernels
+        self._examples = examples
+        self._elf = base.elf
+        name = hashlib.sha256(base.elf.read_bytes() + str(examples).encode()).hexdigest()[:16]
+        self._folder = folder / f"baseline-{name}"
+        self._known: dict[str, Baseline] = {}
+        self._plans: dict[str, list[Plan]] = {}
+        self._runner: Runner | None = None
 
-def budget(baselines: list[Baseline]) -> int:
-    """Guest instructions after which a call of any of these kernels hangs."""
-    return max([_LEAST, *(_SLACK * b.instructions for b in baselines)])
+    def of(self, symbol: str) -> Baseline:
+        """One kernel's. Raises ToolError when the unchanged firmware differs from its mirror."""
+        if symbol not in self._known:
+            path = self._folder / f"{symbol}.json"
+            if path.is_file():
+                self._known[symbol] = Baseline(**json.loads(path.read_text()))
+            else:
+                self._known[symbol] = self._measure(symbol)
+                write_whole(path, json.dumps(asdict(self._known[symbol])).encode())
+        return self._known[symbol]
 
+    def budget(self, symbols: Iterable[str]) -> int:
+        """Guest instructions after which a call of any of these kernels hangs."""
+        return max([_LEAST, *(_SLACK * self.of(symbol).instructions for symbol in symbols)])
 
-def plans(kernel: Kernel, examples: int) -> list[Plan]:
-    """The plans of the default campaign's examples of a kernel (seed 0)."""
-    found: list[Plan] = []
-    while len(found) < examples:
-        found += chunk_plans(kernel, 0, len(found) // CHUNK)
-    return found[:examples]
+    def plans(self, symbol: str) -> list[Plan]:
+        """The plans of the default campaign's examples of a kernel (seed 0)."""
+        if symbol not in self._plans:
+            found: list[Plan] = []
+            while len(found) < self._examples:
+                found += chunk_plans(self._kernels[symbol], 0, len(found) // CHUNK)
+            self._plans[symbol] = found[: self._examples]
+        return self._plans[symbol]
+
+    def _measure(self, symbol: str) -> Baseline:
+        kernel = self._kernels[symbol]
+        if self._runner is None:
+            options = Options(elf=self._elf, budget=BUDGET)
+            self._runner = Runner(MirrorTarget(), ImageTarget(self._elf, options), options)
+        longest, started = 0, time.monotonic()
+        for plan in self.plans(symbol):
+            outcome = self._runner.check(kernel, materialise(kernel, plan))
+            if outcome.bad:
+                raise ToolError(f"the unchanged firmware differs in {symbol}: run emu verify first")
+            longest = max(longest, outcome.instructions or 0)
+        return Baseline(symbol, longest, time.monotonic() - started)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import os
 import shlex
 from dataclasses import dataclass
@@ -10,10 +12,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from emu.mutate.builder import build_base, firmware_name
+from emu.mutate.builder import Base, build_base, firmware_name
 from emu.mutate.campaign import Campaign
 from emu.mutate.judge import Settings
-from emu.mutate.mutant import GENERATORS
+from emu.mutate.mutant import GENERATORS, Mutant, mutant_of
 from emu.mutate.result import Result, ResultFile, Status
 from emu.mutate.sampling import sample
 from emu.mutate.tables import page, print_campaign
@@ -38,6 +40,7 @@ class MutateRequest:
     long_examples: int = 100_000
     shrink_seconds: float = 4.0
     jobs: int | None = None
+    seconds: float = math.inf
     folder: Path = Path("emu-mutate")
     again: tuple[str, ...] = ()
     page: Path | None = None
@@ -64,9 +67,7 @@ def run(request: MutateRequest, console: Console | None = None) -> int:
     chosen = choose(every, request.kernels)
     folder = request.folder.absolute()
     base = build_base(find_toolchain(), firmware_folder(), folder / "base")
-    mutants = sample(
-        base, [k.symbol for k in chosen], request.generators, request.sample or None, request.seed
-    )
+    mutants = _sample(request, base, [k.symbol for k in chosen])
     if request.dry_run:
         for mutant in mutants:
             console.print(
@@ -76,7 +77,9 @@ def run(request: MutateRequest, console: Console | None = None) -> int:
     settings = Settings(folder, request.examples, request.long_examples, request.shrink_seconds)
     file = ResultFile(folder / "results.jsonl", firmware_name(base.toolchain, base.sources))
     jobs = request.jobs or os.cpu_count() or 1
-    campaign = Campaign(base, every, settings, file, jobs, lambda *news: _say(console, *news))
+    campaign = Campaign(
+        base, every, settings, file, jobs, request.seconds, lambda *news: _say(console, *news)
+    )
     try:
         results = list(campaign.run(mutants, [Status(name) for name in request.again]).values())
     except KeyboardInterrupt:
@@ -88,6 +91,18 @@ def run(request: MutateRequest, console: Console | None = None) -> int:
     if request.page is not None:
         write_whole(request.page, page(results, request.command, reasons()).encode())
     return EXIT_SURVIVORS if any(r.status is Status.SURVIVED for r in results) else 0
+
+
+def _sample(request: MutateRequest, base: Base, kernels: list[str]) -> list[Mutant]:
+    """The campaign's mutants; a large sample takes a while, so it is kept beside the results."""
+    asked = [request.sample, request.seed, *request.generators, *kernels]
+    name = hashlib.sha256(f"{firmware_name(base.toolchain, base.sources)} {asked}".encode()).hexdigest()[:16]
+    path = request.folder.absolute() / f"sample-{name}.json"
+    if path.is_file():
+        return [mutant_of(record) for record in json.loads(path.read_text())]
+    mutants = sample(base, kernels, request.generators, request.sample or None, request.seed)
+    write_whole(path, json.dumps([mutant.record() for mutant in mutants]).encode())
+    return mutants
 
 
 def reasons() -> dict[str, str]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from emu.cpu.traps import TrapKind
 from emu.image import Image, load_image
 from emu.kernels.spec import Kernel
 from emu.mutate import code
-from emu.mutate.baseline import Baseline, budget, plans
+from emu.mutate.baseline import Baselines
 from emu.mutate.binary_rules import patched
 from emu.mutate.builder import Base, Builder, defined
 from emu.mutate.locate import Place, call_of, first_place
@@ -53,19 +52,17 @@ class Judge:
         base: Base,
         settings: Settings,
         kernels: Mapping[str, Kernel],
-        baselines: Mapping[str, Baseline],
         scratch: Path,
     ) -> None:
         self._base = base
         self._settings = settings
         self._kernels = kernels
-        self._baselines = baselines
+        self._baselines = Baselines(base, kernels, settings.examples, settings.folder)
         self._scratch = scratch
         self._builder = Builder(base, scratch)
         self._image = load_image(base.elf)
         self._code = code.functions(self._image)
         self._reach = {symbol: code.reached(self._code, symbol) for symbol in kernels}
-        self._plans = lru_cache(maxsize=None)(lambda symbol: plans(kernels[symbol], settings.examples))
 
     def judge(self, mutant: Mutant) -> Result:
         """Build, verify, shrink and locate one mutant."""
@@ -77,17 +74,20 @@ class Judge:
         image = load_image(elf)
         if [s.data for s in image.segments] == [s.data for s in self._image.segments]:
             return Result(mutant, Status.EQUIVALENT, "the same code")
-        kernels = self._affected(mutant, image)
-        result = Result(mutant, Status.SURVIVED, kernels=kernels)
-        result.build_seconds = round(time.monotonic() - started, 3)
-        if not kernels:
-            result.status, result.reason = Status.UNREACHED, "no kernel can execute it"
-            return result
+        result = Result(mutant, Status.SURVIVED)
         try:
-            self._verify(result, elf, image)
+            self._judge(result, elf, image, started)
         except ToolError as error:
             result.status, result.reason = Status.ERROR, str(error)
         return result
+
+    def _judge(self, result: Result, elf: Path, image: Image, started: float) -> None:
+        result.kernels = self._affected(result.mutant, image)
+        result.build_seconds = round(time.monotonic() - started, 3)
+        if result.kernels:
+            self._verify(result, elf, image)
+        else:
+            result.status, result.reason = Status.UNREACHED, "no kernel can execute it"
 
     def look_longer(self, result: Result) -> Result:
         """Many more examples of what a survivor can change: a difference, or judged equivalent."""
@@ -144,10 +144,10 @@ class Judge:
             near = [reach[name] for reach in both for name in changed if name in reach]
             if near:
                 distances[symbol] = min(near)
-        return sorted(distances, key=lambda s: (distances[s], self._baselines[s].seconds))
+        return sorted(distances, key=lambda s: (distances[s], self._baselines.of(s).seconds))
 
     def _runner(self, elf: Path, kernels: list[str]) -> Runner:
-        limit = budget([self._baselines[s] for s in kernels])
+        limit = self._baselines.budget(kernels)
         options = Options(elf=elf, budget=limit, shrink_seconds=self._settings.shrink_seconds)
         return Runner(MirrorTarget(), ImageTarget(elf, options), options)
 
@@ -156,22 +156,22 @@ class Judge:
         runner = self._runner(elf, result.kernels)
         for symbol in result.kernels:
             kernel = self._kernels[symbol]
-            for number, case in _made(kernel, self._plans(symbol)):
+            for number, case in _made(kernel, self._baselines.plans(symbol)):
                 outcome = runner.check(kernel, case)
                 if outcome.bad:
                     result.seconds = round(time.monotonic() - started, 3)
                     result.status, result.kernel, result.example = Status.KILLED, symbol, number
-                    self._tell(result, runner, image, runner.failure(kernel, number, case, outcome))
+                    self._tell(result, elf, image, runner.failure(kernel, number, case, outcome))
                     return
 
-    def _tell(self, result: Result, runner: Runner, image: Image, failure: Failure) -> None:
+    def _tell(self, result: Result, elf: Path, image: Image, failure: Failure) -> None:
         fault = failure.outcome.fault
         result.how = "mismatch" if fault is None else fault.kind
         if result.how == TrapKind.BUDGET.value:
             result.how = "hang"
         result.weight = failure.weight
         result.size = sum(array.size for array in failure.case.arrays.values())
-        result.right_kernel = self._control_is_equal(result, runner)
+        result.right_kernel = self._control_is_equal(result, elf)
         place = self._locate(result.mutant, image, self._kernels[result.kernel], failure.case)
         if place is not None:
             result.good, result.bad = str(place.good), str(place.bad)
@@ -188,12 +188,13 @@ class Judge:
         good, bad = code.differing(self._code, after, changed)
         return place.good.address in good or place.bad.address in bad
 
-    def _control_is_equal(self, result: Result, runner: Runner) -> bool:
+    def _control_is_equal(self, result: Result, elf: Path) -> bool:
         """Whether a kernel that cannot execute the change is still equal."""
         others = [s for s in self._kernels if s not in result.kernels]
         symbol = others[int(result.mutant.ident[2:], 16) % len(others)]
-        kernel = self._kernels[symbol]
-        return not any(runner.check(kernel, c).bad for _, c in _made(kernel, self._plans(symbol)[:_CONTROL]))
+        kernel, runner = self._kernels[symbol], self._runner(elf, [symbol])
+        chosen = self._baselines.plans(symbol)[:_CONTROL]
+        return not any(runner.check(kernel, case).bad for _, case in _made(kernel, chosen))
 
     def _locate(self, mutant: Mutant, image: Image, kernel: Kernel, case: Case) -> Place | None:
         call = call_of(kernel, case)

@@ -20,9 +20,7 @@ from emu.profile.text import show
 from emu.verify.errors import UsageProblem
 
 SUFFIXES = (".html", ".svg", ".json")
-SAMPLES_OF = {"t2i": 9_973, "ternary": 997, "tinylm": 4_999}
-"""Default intervals: instructions from sample to sample."""
-KERNEL_EVERY = 499
+MODELS = ("t2i", "ternary", "tinylm")
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class ProfileRequest:
     steps: int
     tokens: int
     sizes: Sequence[str]
-    every: int | None
+    samples: int
     limit: int
     output: Path | None
 
@@ -47,7 +45,7 @@ def run(request: ProfileRequest) -> int:
             f"{request.output}: a profile is written to {', '.join('*' + s for s in SUFFIXES)}"
         )
     subject = _subject(request, load_image(request.elf))
-    profile = measure(subject, request.every or SAMPLES_OF.get(request.what, KERNEL_EVERY))
+    profile = measure(subject, request.samples)
     guess = estimate(profile)
     show(profile, guess, Console(), request.limit)
     if request.output is not None:
@@ -57,7 +55,7 @@ def run(request: ProfileRequest) -> int:
 
 def _subject(request: ProfileRequest, image: Image) -> subjects.Subject:
     sizes = _sizes(request.sizes)
-    if request.what in SAMPLES_OF and sizes:
+    if request.what in MODELS and sizes:
         raise UsageProblem("--size belongs to kernels; models have --steps or --tokens")
     if request.what == "t2i":
         return subjects.picture(image, request.source, request.steps)

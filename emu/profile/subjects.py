@@ -47,6 +47,19 @@ class Subject:
     steps: int = 0
 
 
+_PAR = 24
+"""Offset in struct emu_run of the function that shares work out."""
+
+
+def _share_out(engine: Engine, function: str, argument: int) -> None:
+    """Let runs share work out through ``par_one_core``: the same work, and its share can be counted.
+
+    ``argument``: place of the struct emu_run among the arguments of ``function``, which begins a run.
+    """
+    par = engine.image.symbols.function("par_one_core").address.to_bytes(4, "little")
+    engine.hook(function, lambda call: engine.memory.write(call.argument(argument) + _PAR, par))
+
+
 def _model_instructions(model: ImageModel, run: Callable[[], object]) -> int:
     run()
     return model.outcome.instructions
@@ -66,6 +79,7 @@ def picture(elf: Image, source: str, steps: int, prompt: str = PROMPT, seed: int
     """The text-to-image model. Raises ModelError."""
     file = load_model(source, Kind.T2I)
     model = ImageT2i(file, elf)
+    _share_out(model.engine, "t2i_run", 3)
     request = Request(tokenize(prompt, file.array("tok.words")), seed, steps)
     each_step = _weights(file, ("time", "mod", "final", "patch", "pos", *(f"b{i}." for i in range(6))))
     return Subject(
@@ -83,6 +97,7 @@ def ternary(elf: Image, source: str, text: str = "12+34") -> Subject:
     """The ternary transformer. Raises ModelError."""
     file = load_model(source, Kind.TERNARY)
     model = ImageTernary(file, elf)
+    _share_out(model.engine, "ternary_run", 3)
     run: Callable[[], object] = lambda: model.run(text.encode())  # noqa: E731
     size = _weights(file)
     return Subject(
@@ -98,6 +113,7 @@ def tinylm(elf: Image, source: str, tokens: int) -> Subject:
     """The language model, reading tokens. Raises ModelError."""
     file = load_model(source, Kind.TINYLM)
     model = ImageTinylm(file, elf)
+    _share_out(model.engine, "tinylm_start", 4)
     ids = np.random.default_rng(0).integers(0, 4096, tokens).tolist()
 
     def run() -> None:

@@ -100,6 +100,10 @@ def run(request: VerifyRequest, console: Console | None = None) -> int:
     console = console or Console()
     _check_combination(request)
     _check_places(request)
+    from emu.verify.modelspec import is_model_spec
+
+    if request.spec is not None and is_model_spec(request.spec):
+        return _models(request, request.spec, console)
     kernels = known_kernels(request.spec)
     image = _Image.open(request)
     campaign = _campaign(request, kernels, image, console)
@@ -111,6 +115,17 @@ def run(request: VerifyRequest, console: Console | None = None) -> int:
         # whatever becomes of the files, what was found is told
         print_campaign(console, campaign, request.selection(), unit_of(request))
     return _exit_code(campaign)
+
+
+def _models(request: VerifyRequest, spec: Path, console: Console) -> int:
+    """A spec of models (emu.verify.modelspec): stage by stage."""
+    from emu.verify.modelcommand import EXAMPLES, verify_model_specs
+
+    examples = EXAMPLES if request.examples == Options().examples else request.examples
+    options = request.options(request.elf)
+    return verify_model_specs(
+        spec, request.elf, options, console, examples, request.example, request.json_file
+    )
 
 
 def unit_of(request: VerifyRequest) -> str:

@@ -20,7 +20,7 @@ Progress = Callable[[int], None]
 _COUNT_SECONDS = 3.0
 """After the first failure the rest of a stretch is still counted, but no longer than this."""
 
-Explain = Callable[[Kernel, Case], list[str]]
+Explain = Callable[[Kernel, Case, Case], list[str]]
 
 
 class Runner:
@@ -114,5 +114,5 @@ class Runner:
             known=known,
         )
         if self._explain is not None and failure.outcome.mismatch is not None:
-            failure.explanation = self._explain(kernel, small)
+            failure.explanation = self._explain(kernel, small, case)
         return failure

@@ -177,7 +177,7 @@ typedef uint64_t any_function(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintpt
                               uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
                               float, float, float, float, float, float, float, float);
 
-uint64_t agent_port_call(emu_function function, const char *signature, const uintptr_t *words, uint32_t n,
+__attribute__((weak)) uint64_t agent_port_call(emu_function function, const char *signature, const uintptr_t *words, uint32_t n,
                          uint32_t dirt)
 {
     uintptr_t w[24] = {0};

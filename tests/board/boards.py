@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import subprocess
 import sys
 import time
@@ -42,14 +43,19 @@ def powered(**choices: Any) -> Iterator[Board]:
         board.stop()
 
 
-def read_until(board: Board, text: bytes, patience: float = PATIENCE) -> bytes:
-    """What the board sends up to and with ``text``."""
-    found, end = b"", time.monotonic() + patience
-    while text not in found:
+def read_until(board: Board, text: bytes) -> bytes:
+    """What the board sends up to and with ``text``, and whatever has come behind it."""
+    return search(board, re.escape(text)).string
+
+
+def search(board: Board, pattern: bytes) -> re.Match[bytes]:
+    """The first place of a pattern in what the board sends from now on."""
+    found, end = b"", time.monotonic() + PATIENCE
+    while (match := re.search(pattern, found)) is None:
         found += board.line.fetch()
-        assert time.monotonic() < end, f"{text!r} did not come; {found[-400:]!r}, {_doing(board)}"
+        assert time.monotonic() < end, f"{pattern!r} did not come; {found[-400:]!r}, {_doing(board)}"
         time.sleep(0.001)
-    return found
+    return match
 
 
 def send_all(board: Board, data: bytes) -> None:

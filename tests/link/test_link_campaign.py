@@ -23,7 +23,7 @@ from emu.verify.strategies import cases
 from emu.verify.target import MirrorTarget
 from emu.verify.verdict import Verdict
 
-QUICK = Timing(first=0.03, longest=0.3, silent=1.0, hello=0.1, reopen=0.02)
+QUICK = Timing(first=0.03, longest=0.3, silent=5.0, patience=120.0, hello=0.2, reopen=0.02)
 NO_TWIN = {"dot_rows_ternary", "dot_groups_int4", "dot_rows_s8", "gemm_s8"}
 """On the host their plain C twins run, which take any alignment: refused calls differ."""
 

@@ -27,7 +27,7 @@ from emu.link.ports import Line
 from emu.link.requests import Place, Word, call_request
 from emu.link.session import Session, Timing
 
-QUICK = Timing(first=0.03, longest=0.3, silent=1.0, patience=8.0, hello=0.1, reopen=0.02)
+QUICK = Timing(first=0.03, longest=0.3, silent=20.0, patience=120.0, hello=0.2, reopen=0.02)
 PATTERN = b"".join(i.to_bytes(4, "little") for i in range(16384))
 """64 KiB that count."""
 

@@ -64,3 +64,22 @@ def test_a_wrong_clamp_is_a_mismatch(folder: Path, toolchain: Toolchain) -> None
     done = verify(folder)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "expected -128" in done.stdout
+
+
+def test_the_first_draft_has_the_prototype(folder: Path, toolchain: Toolchain) -> None:
+    build(toolchain, folder, block("c"))
+    (line,) = re.findall(r"^emu (spec new .*)$", PAGE, re.MULTILINE)
+    (folder / "mykernels.py").unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "emu.cli", *line.split()],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    text = (folder / "mykernels.py").read_text()
+    names = re.findall(r"^    (\w+): \w+\(", text, re.MULTILINE)
+    assert names == ["x", "stride", "rows", "cols", "mult", "y"]
+    assert "NotImplementedError" in text

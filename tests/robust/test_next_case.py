@@ -92,7 +92,7 @@ def test_state_kept_between_calls_is_the_cause_told(runner: Runner) -> None:
 def test_calls_that_lead_nowhere_name_the_caller(runner: Runner) -> None:
     fault = failure(runner, returning_n("calls_rom")).outcome.fault
     assert fault is not None
-    assert "0x400011f4 (ROM: memcpy): the code in the chip's ROM is no part of the image" in fault.message
+    assert "while memcpy is served, at 0x400011f4 memcpy" in fault.message, "with random arguments"
     assert "calls_rom+" in fault.message
     fault = failure(runner, returning_n("calls_null")).outcome.fault
     assert fault is not None

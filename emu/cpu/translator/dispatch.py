@@ -207,16 +207,23 @@ class Translator:
 
     # --- making units ------------------------------------------------------------
     def _resolve(self, state_address: int, depth: int) -> int:
-        """Called by native code for an address that has no unit yet."""
+        """Called by native code for an address that has no unit yet.
+
+        Nothing can be raised through native code: it is kept, and the units on the way are left.
+        """
         try:
-            if self._nested >= RESOLVER_DEPTH:
-                return int(ExitReason.RUNNING)
-            function = self._unit(self.state.PC)
-            if function is None:
-                return int(ExitReason.STEP)
+            return self._resolved(state_address, depth)
         except BaseException as trouble:
             self._trouble = trouble
             return int(ExitReason.EXCEPTION)
+
+    def _resolved(self, state_address: int, depth: int) -> int:
+        """Make the unit and run it."""
+        if self._nested >= RESOLVER_DEPTH:
+            return int(ExitReason.RUNNING)
+        function = self._unit(self.state.PC)
+        if function is None:
+            return int(ExitReason.STEP)
         self._nested += 1
         try:
             return int(_FUNCTION(function)(state_address, depth))
