@@ -13,7 +13,7 @@ SUITES = ("engine", "kernels", "mirror", "verify")
 
 
 @click.command()
-@click.argument("suite", type=click.Choice([*SUITES, "link", "all"]), default="all")
+@click.argument("suite", type=click.Choice([*SUITES, "models", "link", "all"]), default="all")
 @click.option(
     "--elf", type=_FILE, help="Image for the suites kernels and verify; default: the bundled reference image."
 )
@@ -54,6 +54,7 @@ def bench(
 
     engine: programs on translator and stepper, QEMU, native. kernels: vector product and kernels against
     host code. mirror: the host's matrix product against others'. verify: cases a second, cold and warm.
+    models: pictures and tokens against PyTorch and native C (not in all).
     """
     if suite == "link":
         return _bench_link(port, bauds)

@@ -104,6 +104,7 @@ def random(kind: str, seed: str, extreme: bool, outputs: int | None, output: Pat
 @_ELF
 @_stage_options
 @click.option("--scale", type=click.IntRange(1, 16), default=1, help="Enlarge the picture.")
+@click.option("--times", is_flag=True, help="Also tell the time of every stage, steps and blocks added up.")
 @click.option("-o", "--output", type=_FILE, default=Path("face.png"), show_default=True)
 @guarded
 def draw(prompt: str, **options: Any) -> int:

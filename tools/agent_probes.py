@@ -24,7 +24,7 @@ HEAD = """\
 /* Written by tools/agent_probes.py from emu/link/probes.py.
  *
  * int32_t selftest_probe(uint32_t index, const uint8_t *in, uint8_t *out): loads the registers from `in`,
- * executes instruction `index`, stores them to `out`; a8 points to out + 272 + 64 + shift. Both are aligned to 16,
+ * executes instruction `index`, stores them to `out`; a8 points to out + 272 + 64 + shift. Both 16-aligned,
  * 272 and 528 bytes. Returns 0; 1: no such instruction.
  */
     .section .text.selftest_probe, "ax", @progbits

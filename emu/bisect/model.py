@@ -151,7 +151,7 @@ class ModelBisect:
         if golden is None:
             return Watch(self._prepared(model_run, self.bad), self.kernels).run()
         prepared = self._prepared(model_run, self.bad)
-        stage.difference = stages.stage_difference(prepared, stage.stage, golden)
+        stage.difference = stages.stage_difference(prepared, stage.stage, self._golden)
         look = stages.until_wrong(stage.stage, golden)
         return Watch(self._prepared(model_run, self.bad), self.kernels, look).run()
 

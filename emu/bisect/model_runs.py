@@ -36,14 +36,15 @@ Failed = tuple[str, int]
 
 @dataclass
 class Golden:
-    """What is right: digests and tensors of every stage in the order of the model, and where the run ends
-    when its numbers overflow.
+    """What is right: digests, flat tensors and shapes of every stage in the order of the model, and where the
+    run ends when its numbers overflow.
     """
 
     name: str
     order: list[str]
     digests: dict[str, int] = field(default_factory=dict)
     tensors: dict[str, AnyArray] = field(default_factory=dict)
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     failed: Failed | None = None
 
 
@@ -97,6 +98,7 @@ class ModelRun:
 
         def keep(name: str, values: AnyArray) -> None:
             golden.tensors[name] = np.array(values).reshape(-1)
+            golden.shapes[name] = values.shape
 
         golden.failed = _caught(lambda: self._mirror(chain(digests, keep)))
         golden.digests = digests.values

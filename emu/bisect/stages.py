@@ -148,8 +148,9 @@ class Whole:
             self.golden.digests[shown.stage] = stage_digest(whole)
 
 
-def stage_difference(prepared: Prepared, stage: str, golden: AnyArray) -> Difference | None:
+def stage_difference(prepared: Prepared, stage: str, golden: Golden) -> Difference | None:
     """What differs in a stage as a whole: one run. None when it is not shown completely."""
+    expected = golden.tensors[stage]
     found = Golden("", [])
     whole = Whole(found)
 
@@ -160,6 +161,6 @@ def stage_difference(prepared: Prepared, stage: str, golden: AnyArray) -> Differ
 
     Watch(prepared, {}, look, keeps_calls=False).run()
     actual = found.tensors.get(stage)
-    if actual is None or actual.dtype != golden.dtype or actual.size != golden.size:
+    if actual is None or actual.dtype != expected.dtype or actual.size != expected.size:
         return None
-    return difference(stage, golden.shape, golden.reshape(-1), actual)
+    return difference(stage, golden.shapes.get(stage, expected.shape), expected, actual)

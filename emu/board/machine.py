@@ -14,7 +14,7 @@ from emu.board.chip import CPU_HZ, ROM_RETURN, ROM_STACK, ROM_START, Reset, Sour
 from emu.board.flash import Flash
 from emu.board.line import Line, new_words
 from emu.board.matrix import Matrix
-from emu.board.misc import System, new_cache, new_efuses, new_gpio, new_storage, new_syscon
+from emu.board.misc import System, new_cache, new_efuses, new_gpio, new_random, new_storage
 from emu.board.patient import PatientTranslator
 from emu.board.registers import Page, Registers
 from emu.board.rom import board_functions
@@ -132,7 +132,7 @@ class Machine:
     def _devices(self, strap: Callable[[], int]) -> list[Registers]:
         efuses, gpio = new_efuses(self.settings.mac), new_gpio(strap)
         spi0, iomux = new_storage(0x60003000, 0x400), new_storage(0x60009000, 0x400)
-        syscon, cache = new_syscon(self.settings.seed), new_cache()
+        syscon, cache = new_storage(0x60026000, 0x400), new_cache()
         groups = [TimerGroup(self, number) for number in range(2)]
         systimer, rtcio = SysTimer(self), new_storage(0x60008400, 0x400)
         one_page: list[tuple[str, Registers]] = [
@@ -146,6 +146,7 @@ class Machine:
             ("timer group 1", groups[1]),
             ("SYSTIMER", systimer),
             ("SYSCON", syscon),
+            ("random numbers", new_random(self.settings.seed)),
             ("USB serial/JTAG", self.usb),
             ("system registers", self.system),
             ("interrupt matrix", self.matrix),

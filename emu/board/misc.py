@@ -10,15 +10,15 @@ from emu.board.chip import Source
 from emu.board.registers import MASK32, Registers
 from emu.board.timers import Clockwork
 
-RNG_DATA = 0x600260B0
-"""SYSCON_RND_DATA_REG (the random number generator's register, as ESP-IDF names it: WDEV_RND_REG)."""
+RANDOM = 0x7C
+"""Offset of the random number generator in its page (WDEV_RND_REG of ESP-IDF)."""
 
 
-def new_syscon(seed: int | None) -> Registers:
-    """SYSCON with the random number generator. ``seed``: None for numbers that nobody can repeat."""
-    registers = Registers(0x60026000, plain=(*range(0, 0x100, 4), 0x3FC))
+def new_random(seed: int | None) -> Registers:
+    """The page with the random number generator. ``seed``: None for numbers that nobody can repeat."""
+    registers = Registers(0x60035000)
     source: random.Random = random.SystemRandom() if seed is None else random.Random(seed)
-    registers.readers[0xB0] = lambda: source.getrandbits(32)
+    registers.readers[RANDOM] = lambda: source.getrandbits(32)
     return registers
 
 
@@ -109,4 +109,4 @@ def new_storage(base: int, size: int) -> Registers:
     return Registers(base, plain=range(0, size, 4))
 
 
-__all__ = ["MASK32", "System", "new_cache", "new_efuses", "new_gpio", "new_storage", "new_syscon"]
+__all__ = ["MASK32", "System", "new_cache", "new_efuses", "new_gpio", "new_random", "new_storage"]

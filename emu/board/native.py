@@ -70,7 +70,7 @@ Words = Any
 """int64 [words.SIZE]"""
 
 UART_PAGE, USB_PAGE = 0x60000000, 0x60038000
-UART_FIFO, UART_STATUS = 0x00, 0x1C
+UART_FIFO, UART_INT_RAW, UART_INT_ST, UART_STATUS = 0x00, 0x04, 0x08, 0x1C
 USB_EP1, USB_EP1_CONF = 0x00, 0x04
 PAGE_MASK = 0xFFFFF000
 FOREVER = 1 << 62
@@ -272,6 +272,9 @@ def register_value(c: Words, page: int, offset: int, now: int, budget: Any) -> A
     """A register that is polled, -1 for one that Python has to answer (also when the guest is idle)."""
     if page == UART_PAGE and offset == UART_FIFO:
         return take(c, UART, now)
+    if page == UART_PAGE and offset in (UART_INT_RAW, UART_INT_ST):
+        masked = update(c, UART, now)
+        return c[UART + RAW] if offset == UART_INT_RAW else masked
     if page == UART_PAGE and offset == UART_STATUS and not is_idle(c, UART, now):
         return polled_status(c, UART, now, budget)
     if page == USB_PAGE and offset == USB_EP1:

@@ -117,8 +117,8 @@ def _numbers(acc: int, multiplier: int, shift: int) -> tuple[Any, Any, Any]:
     return acc, multiplier, shift
 
 
-_STYLES = (_arrays, _array_and_numbers, _numbers)
-"""How mirrors are called: whole arrays, one array with numbers, numbers."""
+_STYLES = (_numbers, _array_and_numbers, _arrays)
+"""How mirrors are called: numbers, one array with numbers, whole arrays."""
 
 
 def _factory(rule: Callable[[int, int, int], int]) -> Callable[[Any], Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from elftools.dwarf.die import DIE
@@ -24,6 +24,7 @@ _POINTERS = {
 _STRUCTS = ("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type")
 _ENCODINGS = {2: "u", 4: "f", 5: "i", 6: "i", 7: "u", 8: "u", 16: "u"}
 """DW_ATE codes: boolean, float, signed, signed char, unsigned, unsigned char, UTF."""
+_BOOLEAN = 2
 _POINTER_SIZE = 4
 
 
@@ -53,6 +54,8 @@ class CType:
     is_const: bool = False
     target: CType | None = None
     count: int = 0
+    limits: tuple[int, int] | None = None
+    """The least and the greatest value of an enum or a boolean."""
     read_members: Callable[[], tuple[Member, ...]] = field(default=tuple, repr=False, compare=False)
 
     @property
@@ -120,8 +123,10 @@ def read_type(die: DIE) -> CType:
     if die.tag == "DW_TAG_array_type":
         return _array(die)
     if die.tag == "DW_TAG_base_type":
-        code = _ENCODINGS.get(_number(die, "DW_AT_encoding"), "")
-        return CType(name_of(die), "base", code, _number(die, "DW_AT_byte_size"))
+        encoding = _number(die, "DW_AT_encoding")
+        limits = (0, 1) if encoding == _BOOLEAN else None
+        code = _ENCODINGS.get(encoding, "")
+        return CType(name_of(die), "base", code, _number(die, "DW_AT_byte_size"), limits=limits)
     if die.tag == "DW_TAG_enumeration_type":
         return _enum(die)
     if die.tag == "DW_TAG_subroutine_type":
@@ -130,24 +135,12 @@ def read_type(die: DIE) -> CType:
 
 
 def _renamed(inner: CType, name: str) -> CType:
-    return CType(
-        name,
-        inner.kind,
-        inner.code,
-        inner.size,
-        inner.is_const,
-        inner.target,
-        inner.count,
-        inner.read_members,
-    )
+    return replace(inner, text=name)
 
 
 def _qualified(inner: CType, word: str) -> CType:
-    is_const = inner.is_const or word == "const"
     text = f"{inner.text} {word}" if inner.kind == "pointer" else f"{word} {inner.text}"
-    return CType(
-        text, inner.kind, inner.code, inner.size, is_const, inner.target, inner.count, inner.read_members
-    )
+    return replace(inner, text=text, is_const=inner.is_const or word == "const")
 
 
 def _struct(die: DIE) -> CType:
@@ -212,4 +205,11 @@ def _array(die: DIE) -> CType:
 def _enum(die: DIE) -> CType:
     inner = type_of(die)
     code = inner.code or "i"
-    return CType(name_of(die) or "enum", "enum", code, _number(die, "DW_AT_byte_size", inner.size or 4))
+    values = [
+        int(child.attributes["DW_AT_const_value"].value)
+        for child in die.iter_children()
+        if child.tag == "DW_TAG_enumerator" and "DW_AT_const_value" in child.attributes
+    ]
+    size = _number(die, "DW_AT_byte_size", inner.size or 4)
+    limits = (min(values), max(values)) if values else None
+    return CType(name_of(die) or "enum", "enum", code, size, limits=limits)

@@ -21,7 +21,7 @@ from emu.kernels.layer_cases import (
 from emu.kernels.linear_q8 import dot
 from emu.kernels.quantize import quantize_row_s8
 from emu.kernels.quantize_cases import KIND
-from emu.kernels.shapes import TOO_MANY, TOO_MANY_STRIDE, extent
+from emu.kernels.shapes import FAR_TOO_MANY, TOO_MANY, TOO_MANY_STRIDE, alike, below_zero, extent, too_short
 from emu.kernels.softmax import quantize_columns_s8, softmax_row
 from emu.kernels.spec import Dim, Fault, Scalar, Tensor, kernel
 from emu.numerics.constants import ONE, S8_MAX
@@ -96,6 +96,12 @@ def _attend(
     return OK
 
 
+def _fill_scales(dims: Any, rng: np.random.Generator, array: Any) -> None:
+    """In a few cases one scale so large that the logits of its row are not finite."""
+    if array.size and rng.random() < 0.1:
+        array.flat[rng.integers(array.size)] = np.float32(2.0**127)
+
+
 _LONG = {"tokens": TOO_MANY, "vt_stride": TOO_MANY_STRIDE}
 _Q8: dict[str, Any] = {
     "dims": (
@@ -114,20 +120,25 @@ _Q8: dict[str, Any] = {
     "returns": "int32",
     "source": "numerics 10",
     "faults": (
-        Fault("negative rows", 1, {"rows": -1}),
+        Fault("negative rows", 1, {"rows": below_zero("rows")}),
         Fault("no tokens", 1, {"tokens": 0}),
         Fault("head of 8", 1, {"dh": 8}),
         Fault("head of 24", 1, {"dh": 24}),
-        Fault("q_stride below dh", 1, {"q_stride": 0}),
-        Fault("k_stride below dh", 1, {"k_stride": 0}),
-        Fault("vt_stride below whole vectors", 1, {"vt_stride": lambda d: d["padded"] - 1}),
-        Fault("out_stride below dh", 1, {"out_stride": lambda d: d["dh"] - 1}),
+        Fault("q_stride below dh", 1, {"q_stride": too_short("q_stride", "dh")}),
+        Fault("k_stride below dh", 1, {"k_stride": too_short("k_stride", "dh")}),
+        Fault("vt_stride below whole vectors", 1, {"vt_stride": too_short("vt_stride", "padded")}),
+        Fault("out_stride below dh", 1, {"out_stride": too_short("out_stride", "dh")}),
+        Fault("far too many tokens", 2, dict.fromkeys(_LONG, FAR_TOO_MANY)),
         Fault("too many tokens", 2, _LONG),
         Fault("too many tokens at a misaligned q", 2, _LONG, ("q",)),
         Fault("q misaligned", 3, misalign=("q",)),
         Fault("k misaligned", 3, misalign=("k",)),
         Fault("vt misaligned", 3, misalign=("vt",)),
         Fault("scratch misaligned", 3, misalign=("scratch",)),
+        Fault("q and q_stride off alike", 3, alike("q_stride"), ("q",)),
+        Fault("k and k_stride off alike", 3, alike("k_stride"), ("k",)),
+        Fault("q_stride and k_stride off alike", 3, alike("q_stride", "k_stride")),
+        Fault("vt and vt_stride off alike", 3, alike("vt_stride"), ("vt",)),
         Fault("q_stride not a multiple of 16", 3, {"q_stride": lambda d: d["q_stride"] + 8}),
         Fault("k_stride not a multiple of 16", 3, {"k_stride": lambda d: d["k_stride"] + 4}),
         Fault("vt_stride not a multiple of 16", 3, {"vt_stride": lambda d: d["vt_stride"] + 1}),
@@ -136,7 +147,7 @@ _Q8: dict[str, Any] = {
 _Q8_PARAMS = (
     codes("q", "rows", "q_stride", "dh", "dh"),
     scalar("q_stride"),
-    vector("sq", "rows"),
+    Tensor("sq", "float32", ("rows",), values="moderate", fill=_fill_scales),
     scalar("rows"),
     codes("k", "tokens", "k_stride", "dh", "dh"),
     scalar("k_stride"),
@@ -241,8 +252,9 @@ def _rows(name: str) -> Tensor:
         Fault("no tokens", 1, {"tokens": 0}),
         Fault("head of 8", 1, {"dh": 8}),
         Fault("head of 24", 1, {"dh": 24, "stride": 24, "out_stride": 24}),
-        Fault("stride below dh", 1, {"stride": lambda d: d["dh"] - 1}),
-        Fault("out_stride below dh", 1, {"out_stride": lambda d: d["dh"] - 1}),
+        Fault("stride below dh", 1, {"stride": too_short("stride", "dh")}),
+        Fault("out_stride below dh", 1, {"out_stride": too_short("out_stride", "dh")}),
+        Fault("far too many tokens", 2, {"tokens": FAR_TOO_MANY}),
         Fault("too many tokens", 2, {"tokens": TOO_MANY}),
         Fault("scratch misaligned", 3, misalign=("scratch",)),
     ),

@@ -10,6 +10,7 @@ from emu.kernels.dot_checks import BAD_ARGUMENT, MISALIGNED, OK, TOO_MANY_COLUMN
 from emu.kernels.layer_cases import BAD, pad16, scalar, scratch, vector
 from emu.kernels.linear_q8 import dot
 from emu.kernels.quantize_cases import KIND
+from emu.kernels.shapes import below_zero
 from emu.kernels.softmax import quantize_one
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
 from emu.numerics.constants import ONE, ZERO
@@ -62,7 +63,7 @@ def _check(heads: np.int32, dh: np.int32, capacity: np.int32, kq: S8Array, vt: S
 
 
 _CACHE_FAULTS = (
-    Fault("negative heads", 1, {"heads": -1}),
+    Fault("negative heads", 1, {"heads": below_zero("heads")}),
     Fault("head of 8", 1, {"dh": 8}),
     Fault("head of 24", 1, {"dh": 24}),
     Fault("capacity 0", 1, {"capacity": 0}),
@@ -99,7 +100,7 @@ def _cache(role: Any) -> tuple[Tensor, ...]:
     source="numerics 10",
     faults=(
         *_CACHE_FAULTS,
-        Fault("negative position", 1, {"position": -1}),
+        Fault("negative position", 1, {"position": below_zero("position")}),
         Fault("position behind the cache", 1, {"position": lambda d: d["capacity"]}),
     ),
 )

@@ -8,6 +8,7 @@ import numpy as np
 
 from emu.kernels.dot_checks import BAD_ARGUMENT, MISALIGNED, OK, TOO_MANY_COLUMNS, misaligned
 from emu.kernels.layer_cases import codes, pad16, scalar, scratch, vector
+from emu.kernels.shapes import alike, below_zero
 from emu.kernels.spec import Dim, Fault, Param, Scalar, Tensor, kernel
 from emu.numerics.constants import ONE
 from emu.numerics.jit import jit
@@ -49,15 +50,16 @@ _BASE: dict[str, Any] = {
         Fault("no channels", 1, {"channels": 0}),
         Fault("no outputs", 1, {"outs": 0}),
         Fault("up 2", 1, {"up": 2}),
-        Fault("up -1", 1, {"up": -1}),
+        Fault("up -1", 1, {"up": below_zero("up")}),
         Fault("relu 2", 1, {"relu": 2}),
-        Fault("negative rows", 1, {"rows": -1}),
-        Fault("negative first", 1, {"first": -1}),
+        Fault("negative rows", 1, {"rows": below_zero("rows")}),
+        Fault("negative first", 1, {"first": below_zero("first")}),
         Fault("rows behind the picture", 1, {"rows": lambda d: d["out_height"] - d["first"] + 1}),
         Fault("w_stride below 9 channels", 1, {"w_stride": lambda d: 9 * d["channels"] - 1}),
         Fault("too many columns", 2, {"channels": _TOO_WIDE, "w_stride": pad16(9 * _TOO_WIDE)}),
         Fault("w misaligned", 3, misalign=("w",)),
         Fault("scratch misaligned", 3, misalign=("scratch",)),
+        Fault("w and w_stride off alike", 3, alike("w_stride"), ("w",)),
         Fault("w_stride not a multiple of 16", 3, {"w_stride": lambda d: d["w_stride"] + 1}),
     ),
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from emu.kernels.dot_checks import BAD_ARGUMENT, MISALIGNED, OK, TOO_MANY_COLUMNS, misaligned
 from emu.kernels.packed_cases import DOWN, LONG_COLS, RUN, UP, fill_run
-from emu.kernels.shapes import TOO_MANY, block16
+from emu.kernels.shapes import TOO_MANY, below_zero, block16
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
 from emu.numerics.int4 import int4_row_bytes
 from emu.numerics.jit import jit
@@ -86,9 +86,9 @@ _COLS = Scalar("cols", "int32", "cols")
 _GROUP = Scalar("group", "int32", "group")
 
 _SIZE_FAULTS = (
-    Fault("negative columns", 1, {"cols": -1}),
+    Fault("negative columns", 1, {"cols": below_zero("cols")}),
     Fault("group 0", 1, {"group": 0}),
-    Fault("negative group", 1, {"group": -16}),
+    Fault("negative group", 1, {"group": below_zero("group")}),
     Fault("group not a multiple of 16", 1, {"group": lambda d: d["group"] + 8}),
     Fault("group below 16", 1, {"group": 4}),
     Fault("too many columns", 2, {"cols": TOO_MANY}),

@@ -10,7 +10,20 @@ from typing import Any
 import numpy as np
 
 from emu.kernels.dot_checks import BAD_ARGUMENT, MISALIGNED, OK, check_sizes, misaligned
-from emu.kernels.shapes import COLS, ROWS, TOO_MANY, TOO_MANY_STRIDE, X_GAP, block16, extent
+from emu.kernels.shapes import (
+    COLS,
+    FAR_TOO_MANY,
+    MOST,
+    ROWS,
+    TOO_MANY,
+    TOO_MANY_STRIDE,
+    X_GAP,
+    alike,
+    below_zero,
+    block16,
+    extent,
+    too_short,
+)
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
 from emu.numerics.jit import jit
 from emu.numerics.types import S8Array, S32Array
@@ -61,14 +74,16 @@ _COLS = Scalar("cols", "int32", "cols")
 _ACC_GAP = Dim("acc_gap", 0, 3)
 
 _FAULTS = (
-    Fault("negative rows", 1, {"rows": -1}),
-    Fault("negative columns", 1, {"cols": -1}),
-    Fault("x_stride below cols", 1, {"cols": 16, "x_stride": 0}),
-    Fault("negative x_stride", 1, {"x_stride": -16}),
-    Fault("negative rows at a misaligned x", 1, {"rows": -1}, misalign=("x",)),
+    Fault("negative rows", 1, {"rows": below_zero("rows")}),
+    Fault("negative columns", 1, {"cols": below_zero("cols")}),
+    Fault("x_stride below cols", 1, {"cols": 16, "x_stride": too_short("x_stride", 16)}),
+    Fault("negative x_stride", 1, {"x_stride": below_zero("x_stride")}),
+    Fault("negative rows at a misaligned x", 1, {"rows": below_zero("rows")}, misalign=("x",)),
     Fault("x misaligned", 3, misalign=("x",)),
     Fault("w misaligned", 3, misalign=("w",)),
     Fault("x and w misaligned", 3, misalign=("x", "w")),
+    Fault("x and x_stride off alike", 3, alike("x_stride"), ("x",)),
+    Fault("w and x_stride off alike", 3, alike("x_stride"), ("w",)),
     Fault("x_stride not a multiple of 16", 3, {"x_stride": lambda d: d["x_stride"] + 1 + d["cols"] % 15}),
 )
 
@@ -89,7 +104,9 @@ _DOT: dict[str, Any] = {
     "source": "numerics 9",
     "faults": (
         *_FAULTS,
-        Fault("acc_stride below 1", 1, {"acc_stride": 0}),
+        Fault("acc_stride below 1", 1, {"acc_stride": too_short("dot_acc_stride", 1)}),
+        Fault("most columns, no rows", 0, {"rows": 0, "cols": MOST, "x_stride": TOO_MANY_STRIDE}),
+        Fault("far too many columns", 2, {"cols": FAR_TOO_MANY, "x_stride": FAR_TOO_MANY}),
         Fault("too many columns", 2, {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE}),
         Fault(
             "too many columns at a misaligned w", 2, {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE}, ("w",)
@@ -156,10 +173,14 @@ _GEMM: dict[str, Any] = {
     "source": "numerics 9",
     "faults": (
         *_FAULTS,
-        Fault("negative outs", 1, {"outs": -1}),
-        Fault("w_stride below cols", 1, {"cols": 16, "w_stride": 0}),
-        Fault("acc_stride below outs", 1, {"acc_stride": lambda d: d["outs"] - 1}),
+        Fault("negative outs", 1, {"outs": below_zero("outs")}),
+        Fault("w_stride below cols", 1, {"cols": 16, "w_stride": too_short("w_stride", 16)}),
+        Fault("acc_stride below outs", 1, {"acc_stride": too_short("gemm_acc_stride", "outs")}),
         Fault("w_stride not a multiple of 16", 3, {"w_stride": lambda d: d["w_stride"] + 8}),
+        Fault("x_stride and w_stride off alike", 3, alike("x_stride", "w_stride")),
+        Fault("w and w_stride off alike", 3, alike("w_stride"), ("w",)),
+        Fault("most columns, no rows", 0, {**_GEMM_TOO_MANY, "rows": 0, "cols": MOST}),
+        Fault("far too many columns", 2, dict.fromkeys(_GEMM_TOO_MANY, FAR_TOO_MANY)),
         Fault("too many columns", 2, _GEMM_TOO_MANY),
         Fault("too many columns at a misaligned x", 2, _GEMM_TOO_MANY, ("x",)),
     ),

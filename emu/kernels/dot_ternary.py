@@ -8,7 +8,19 @@ import numpy as np
 
 from emu.kernels.dot_checks import MISALIGNED, OK, check_sizes, misaligned
 from emu.kernels.packed_cases import DOWN, LONG_COLS, RUN, UP, fill_run
-from emu.kernels.shapes import ROWS, TOO_MANY, TOO_MANY_STRIDE, X_GAP, block16, extent
+from emu.kernels.shapes import (
+    FAR_TOO_MANY,
+    MOST,
+    ROWS,
+    TOO_MANY,
+    TOO_MANY_STRIDE,
+    X_GAP,
+    alike,
+    below_zero,
+    block16,
+    extent,
+    too_short,
+)
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
 from emu.numerics.jit import jit
 from emu.numerics.ternary import ZERO_BYTE, ternary_row_bytes
@@ -103,10 +115,12 @@ _ACC = Tensor("acc", "int32", (extent("rows", "acc_stride", "one"),), role="out"
 _ACC_STRIDE = Scalar("acc_stride", "int32", "acc_stride")
 
 _SIZE_FAULTS = (
-    Fault("negative rows", 1, {"rows": -1}),
-    Fault("negative columns", 1, {"cols": -1}),
-    Fault("x_stride below cols", 1, {"cols": 16, "x_stride": 0}),
-    Fault("acc_stride below 1", 1, {"acc_stride": 0}),
+    Fault("negative rows", 1, {"rows": below_zero("rows")}),
+    Fault("negative columns", 1, {"cols": below_zero("cols")}),
+    Fault("x_stride below cols", 1, {"cols": 16, "x_stride": too_short("x_stride", 16)}),
+    Fault("acc_stride below 1", 1, {"acc_stride": too_short("acc_stride", 1)}),
+    Fault("most columns, no rows", 0, {"rows": 0, "cols": MOST, "x_stride": TOO_MANY_STRIDE}),
+    Fault("far too many columns", 2, {"cols": FAR_TOO_MANY, "x_stride": FAR_TOO_MANY}),
     Fault("too many columns", 2, {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE}),
 )
 
@@ -135,6 +149,8 @@ _SIZE_FAULTS = (
         ),
         Fault("x misaligned", 3, misalign=("x",)),
         Fault("w misaligned", 3, misalign=("w",)),
+        Fault("x and x_stride off alike", 3, alike("x_stride"), ("x",)),
+        Fault("w and x_stride off alike", 3, alike("x_stride"), ("w",)),
         Fault("x_stride not a multiple of 16", 3, {"x_stride": lambda d: d["x_stride"] + 4}),
     ),
 )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from emu.kernels.layer_cases import floats, gap_stride, scalar, vector
+from emu.kernels.shapes import below_zero, too_short
 from emu.kernels.spec import Dim, Dims, Fault, Tensor, kernel
 from emu.numerics.constants import ONE, ZERO
 from emu.numerics.jit import jit
@@ -30,8 +31,8 @@ _WIDTH = Dim("cols", 0, 130, special=(1, 15, 16, 96, 128))
     source="numerics 10",
     faults=(
         Fault("no rows", 1, {"rows": 0}),
-        Fault("negative columns", 1, {"cols": -1}),
-        Fault("x_stride below cols", 1, {"x_stride": lambda d: d["cols"] - 1}),
+        Fault("negative columns", 1, {"cols": below_zero("cols")}),
+        Fault("x_stride below cols", 1, {"x_stride": too_short("x_stride", "cols")}),
     ),
 )
 @jit
@@ -59,7 +60,10 @@ def pool_rows(x: F32Array, x_stride: np.int32, rows: np.int32, cols: np.int32, y
     dims=(Dim("outs", 0, 9, special=(1, 2)), _WIDTH),
     returns="int32",
     source="numerics 10",
-    faults=(Fault("negative outs", 1, {"outs": -1}), Fault("negative columns", 1, {"cols": -1})),
+    faults=(
+        Fault("negative outs", 1, {"outs": below_zero("outs")}),
+        Fault("negative columns", 1, {"cols": below_zero("cols")}),
+    ),
 )
 @jit
 def linear_f32(x: F32Array, w: F32Array, b: F32Array, outs: np.int32, cols: np.int32, y: F32Array) -> int:
@@ -95,7 +99,10 @@ def _fill_ids(dims: Dims, rng: np.random.Generator, array: Array) -> None:
     dims=(Dim("rows", 0, 9), Dim("vocabulary", 1, 20), _WIDTH, Dim("outside", 0, 9)),
     returns="int32",
     source="numerics 10",
-    faults=(Fault("negative rows", 1, {"rows": -1}), Fault("negative columns", 1, {"cols": -1})),
+    faults=(
+        Fault("negative rows", 1, {"rows": below_zero("rows")}),
+        Fault("negative columns", 1, {"cols": below_zero("cols")}),
+    ),
 )
 @jit
 def embed_rows(

@@ -9,7 +9,7 @@ import numpy as np
 from emu.kernels.dot_checks import BAD_ARGUMENT, MISALIGNED, OK, TOO_MANY_COLUMNS, misaligned
 from emu.kernels.layer_cases import pad16, scalar, scratch, vector, whole
 from emu.kernels.quantize_cases import KIND, fill_one_scale
-from emu.kernels.shapes import TOO_MANY, extent
+from emu.kernels.shapes import FAR_TOO_MANY, TOO_MANY, alike, below_zero, extent
 from emu.kernels.softmax import quantize_one
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
 from emu.numerics.constants import ZERO
@@ -92,15 +92,17 @@ _SX = Scalar("sx", "float32", values="(0,16]")
 _W = Tensor("w", "uint8", (extent("outs", "w_stride", "w_bytes"),), align=16, values="codes", fill=_fill_w)
 _LONG = {"cols": TOO_MANY, "w_stride": int4_row_bytes(TOO_MANY, 16)}
 _FAULTS = (
-    Fault("negative columns", 1, {"cols": -1}),
-    Fault("negative outs", 1, {"outs": -1}),
+    Fault("negative columns", 1, {"cols": below_zero("cols")}),
+    Fault("negative outs", 1, {"outs": below_zero("outs")}),
     Fault("group 0", 1, {"group": 0}),
     Fault("group not a multiple of 16", 1, {"group": lambda d: d["group"] + 8}),
     Fault("w_stride below the codes", 1, {"cols": 32, "w_stride": 15}),
+    Fault("far too many columns", 2, dict.fromkeys(_LONG, FAR_TOO_MANY)),
     Fault("too many columns", 2, _LONG),
 )
 _ALIGNED_FAULTS = (
     Fault("w misaligned", 3, misalign=("w",)),
+    Fault("w and w_stride off alike", 3, alike("w_stride"), ("w",)),
     Fault("w_stride not a multiple of 16", 3, {"w_stride": lambda d: d["w_stride"] + 8}),
 )
 

@@ -24,7 +24,16 @@ from emu.kernels.layer_cases import (
 )
 from emu.kernels.quantize import quantize_row_s8
 from emu.kernels.quantize_cases import KIND, fill_rows
-from emu.kernels.shapes import TOO_MANY, TOO_MANY_STRIDE, extent
+from emu.kernels.shapes import (
+    FAR_TOO_MANY,
+    MOST,
+    TOO_MANY,
+    TOO_MANY_STRIDE,
+    alike,
+    below_zero,
+    extent,
+    too_short,
+)
 from emu.kernels.spec import Dim, Fault, Tensor, kernel
 from emu.numerics.jit import jit
 from emu.numerics.status import MAX_COLUMNS
@@ -42,21 +51,26 @@ _FACTORS = (vector("sw", "outs"), vector("b", "outs"))
 _SIZES = (scalar("outs"), scalar("cols"))
 _TOO_MANY = {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE, "w_stride": TOO_MANY_STRIDE}
 _FAULTS = (
-    Fault("negative rows", 1, {"rows": -1}),
-    Fault("negative outs", 1, {"outs": -1}),
-    Fault("negative columns", 1, {"cols": -1}),
-    Fault("x_stride below cols", 1, {"cols": 16, "x_stride": 0}),
-    Fault("w_stride below cols", 1, {"cols": 16, "w_stride": 0}),
-    Fault("y_stride below outs", 1, {"y_stride": lambda d: d["outs"] - 1}),
-    Fault("negative rows at a misaligned w", 1, {"rows": -1}, ("w",)),
+    Fault("negative rows", 1, {"rows": below_zero("rows")}),
+    Fault("negative outs", 1, {"outs": below_zero("outs")}),
+    Fault("negative columns", 1, {"cols": below_zero("cols")}),
+    Fault("x_stride below cols", 1, {"cols": 16, "x_stride": too_short("x_stride", 16)}),
+    Fault("w_stride below cols", 1, {"cols": 16, "w_stride": too_short("w_stride", 16)}),
+    Fault("y_stride below outs", 1, {"y_stride": too_short("y_stride", "outs")}),
+    Fault("negative rows at a misaligned w", 1, {"rows": below_zero("rows")}, ("w",)),
+    Fault("most columns, no rows", 0, {**_TOO_MANY, "rows": 0, "cols": MOST}),
+    Fault("far too many columns", 2, dict.fromkeys(_TOO_MANY, FAR_TOO_MANY)),
     Fault("too many columns", 2, _TOO_MANY),
     Fault("too many columns at a misaligned w", 2, _TOO_MANY, ("w",)),
     Fault("w misaligned", 3, misalign=("w",)),
     Fault("scratch misaligned", 3, misalign=("scratch",)),
+    Fault("w and w_stride off alike", 3, alike("w_stride"), ("w",)),
     Fault("w_stride not a multiple of 16", 3, {"w_stride": lambda d: d["w_stride"] + 8}),
 )
 _X_FAULTS = (
     Fault("x misaligned", 3, misalign=("x",)),
+    Fault("x and x_stride off alike", 3, alike("x_stride"), ("x",)),
+    Fault("x_stride and w_stride off alike", 3, alike("x_stride", "w_stride")),
     Fault("x_stride not a multiple of 16", 3, {"x_stride": lambda d: d["x_stride"] + 1}),
 )
 

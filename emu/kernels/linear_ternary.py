@@ -10,7 +10,16 @@ from emu.kernels.dot_checks import BAD_ARGUMENT, MISALIGNED, OK, check_sizes, mi
 from emu.kernels.layer_cases import GAPS, OUTS, ROWS, codes, floats, gap_stride, scalar, scratch, whole
 from emu.kernels.quantize import quantize_ternary_s8
 from emu.kernels.quantize_cases import KIND, fill_one_scale
-from emu.kernels.shapes import TOO_MANY, TOO_MANY_STRIDE, extent
+from emu.kernels.shapes import (
+    FAR_TOO_MANY,
+    MOST,
+    TOO_MANY,
+    TOO_MANY_STRIDE,
+    alike,
+    below_zero,
+    extent,
+    too_short,
+)
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
 from emu.numerics.jit import jit
 from emu.numerics.ternary import ZERO_BYTE, ternary_row_bytes
@@ -85,12 +94,14 @@ _COLS = Dim("cols", 0, 300, special=(0, 1, 3, 15, 16, 17, 63, 64, 65, 128))
 _DIMS = (ROWS, OUTS, _COLS, *GAPS)
 _LONG = {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE, "w_stride": ternary_row_bytes(TOO_MANY, 16)}
 _FAULTS = (
-    Fault("negative rows", 1, {"rows": -1}),
-    Fault("negative outs", 1, {"outs": -1}),
-    Fault("negative columns", 1, {"cols": -1}),
-    Fault("x_stride below cols", 1, {"cols": 16, "x_stride": 0}),
+    Fault("negative rows", 1, {"rows": below_zero("rows")}),
+    Fault("negative outs", 1, {"outs": below_zero("outs")}),
+    Fault("negative columns", 1, {"cols": below_zero("cols")}),
+    Fault("x_stride below cols", 1, {"cols": 16, "x_stride": too_short("x_stride", 16)}),
     Fault("w_stride below the codes", 1, {"cols": 16, "w_stride": 3}),
-    Fault("y_stride below outs", 1, {"y_stride": lambda d: d["outs"] - 1}),
+    Fault("y_stride below outs", 1, {"y_stride": too_short("y_stride", "outs")}),
+    Fault("most columns, no rows", 0, {**_LONG, "rows": 0, "cols": MOST}),
+    Fault("far too many columns", 2, dict.fromkeys(_LONG, FAR_TOO_MANY)),
     Fault("too many columns", 2, _LONG),
 )
 _FACTORS = (Scalar("scale", "float32", values="(0,16]"), Scalar("a_scale", "float32", values="(0,1000000]"))
@@ -124,6 +135,9 @@ _ACC = scratch("rows", "acc", "int32")
         *_FAULTS,
         Fault("x misaligned", 3, misalign=("x",)),
         Fault("w misaligned", 3, misalign=("w",)),
+        Fault("x and x_stride off alike", 3, alike("x_stride"), ("x",)),
+        Fault("x_stride and w_stride off alike", 3, alike("x_stride", "w_stride")),
+        Fault("w and w_stride off alike", 3, alike("w_stride"), ("w",)),
         Fault("x_stride not a multiple of 16", 3, {"x_stride": lambda d: d["x_stride"] + 8}),
         Fault("w_stride not a multiple of 16", 3, {"w_stride": lambda d: d["w_stride"] + 4}),
     ),
@@ -237,9 +251,9 @@ def linear_ternary_c(
         Fault("no rows", 1, {"rows": 0}),
         Fault("no columns", 1, {"cols": 0}),
         Fault("columns not a multiple of 16", 1, {"cols": lambda d: d["cols"] - 8}),
-        Fault("negative outs", 1, {"outs": -1}),
+        Fault("negative outs", 1, {"outs": below_zero("outs")}),
         Fault("w_stride below the codes", 1, {"w_stride": lambda d: d["cols"] // 4 - 1}),
-        Fault("y_stride below outs", 1, {"y_stride": lambda d: d["outs"] - 1}),
+        Fault("y_stride below outs", 1, {"y_stride": too_short("y_stride", "outs")}),
         Fault("w misaligned", 3, misalign=("w",)),
         Fault("scratch misaligned", 3, misalign=("scratch",)),
         Fault("w_stride not a multiple of 16", 3, {"w_stride": lambda d: d["w_stride"] + 8}),

@@ -20,7 +20,7 @@ from emu.kernels.layer_cases import (
 from emu.kernels.linear_q8 import dot, quantize_padded
 from emu.kernels.quantize import quantize_row_s8
 from emu.kernels.quantize_cases import KIND, fill_rows
-from emu.kernels.shapes import TOO_MANY, TOO_MANY_STRIDE, extent
+from emu.kernels.shapes import TOO_MANY, TOO_MANY_STRIDE, below_zero, extent, too_short
 from emu.kernels.spec import Dim, Fault, Scalar, Tensor, kernel
 from emu.numerics.activations import gelu
 from emu.numerics.jit import jit
@@ -46,17 +46,17 @@ _DERIVED = {
     "y_stride": gap_stride("outs", "y_gap"),
 }
 _FAULTS = (
-    Fault("negative rows", 1, {"rows": -1}),
+    Fault("negative rows", 1, {"rows": below_zero("rows")}),
     Fault("no columns", 1, {"cols": 0}),
     Fault("nothing hidden", 1, {"hidden": 0}),
-    Fault("negative outs", 1, {"outs": -1}),
+    Fault("negative outs", 1, {"outs": below_zero("outs")}),
     Fault("group 0", 1, {"group": 0}),
     Fault("group not a multiple of 16", 1, {"group": 24}),
     Fault("group does not divide hidden", 1, {"group": lambda d: 16 + 16 * d["hidden"]}),
-    Fault("x_stride below cols", 1, {"x_stride": lambda d: d["cols"] - 1}),
-    Fault("w1_stride below cols", 1, {"w1_stride": 0}),
-    Fault("w2_stride below hidden", 1, {"w2_stride": 0}),
-    Fault("y_stride below outs", 1, {"y_stride": lambda d: d["outs"] - 1}),
+    Fault("x_stride below cols", 1, {"x_stride": too_short("x_stride", "cols")}),
+    Fault("w1_stride below cols", 1, {"w1_stride": too_short("w1_stride", "cols")}),
+    Fault("w2_stride below hidden", 1, {"w2_stride": too_short("w2_stride", "hidden")}),
+    Fault("y_stride below outs", 1, {"y_stride": too_short("y_stride", "outs")}),
     Fault(
         "too many columns", 2, {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE, "w1_stride": TOO_MANY_STRIDE}
     ),

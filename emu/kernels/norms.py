@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from emu.kernels.layer_cases import floats, gap_stride, scalar, vector
+from emu.kernels.shapes import below_zero, too_short
 from emu.kernels.spec import Dim, Fault, kernel
 from emu.numerics.constants import EPS_NORM, ONE, ZERO
 from emu.numerics.jit import jit
@@ -19,11 +20,11 @@ _DIMS = (
 )
 _DERIVED = {"x_stride": gap_stride("cols", "x_gap"), "y_stride": gap_stride("cols", "y_gap")}
 _FAULTS = (
-    Fault("negative rows", 1, {"rows": -1}),
+    Fault("negative rows", 1, {"rows": below_zero("rows")}),
     Fault("no columns", 1, {"cols": 0}),
-    Fault("negative columns", 1, {"cols": -3}),
-    Fault("x_stride below cols", 1, {"x_stride": lambda d: d["cols"] - 1}),
-    Fault("y_stride below cols", 1, {"y_stride": lambda d: d["cols"] - 1}),
+    Fault("negative columns", 1, {"cols": below_zero("cols")}),
+    Fault("x_stride below cols", 1, {"x_stride": too_short("x_stride", "cols")}),
+    Fault("y_stride below cols", 1, {"y_stride": too_short("y_stride", "cols")}),
 )
 _X = (floats("x", "rows", "x_stride", "cols"), scalar("x_stride"))
 _Y = (floats("y", "rows", "y_stride", "cols", role="out"), scalar("y_stride"), scalar("rows"), scalar("cols"))

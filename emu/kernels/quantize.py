@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from emu.kernels.quantize_cases import KIND, fill_one_scale, fill_rows
-from emu.kernels.shapes import N_SCALAR, TAILS, N, extent
+from emu.kernels.shapes import N_SCALAR, TAILS, N, below_zero, extent, too_short
 from emu.kernels.spec import Dim, Fault, Scalar, Tensor, kernel
 from emu.numerics.constants import EPS_TERNARY, ONE, S8_MAX, ZERO
 from emu.numerics.jit import jit
@@ -60,11 +60,11 @@ def _quantize_row(x: F32Array, q: S8Array, largest: np.int32) -> np.float32:
     returns="int32",
     source="numerics 8",
     faults=(
-        Fault("negative rows", 1, {"rows": -1}),
+        Fault("negative rows", 1, {"rows": below_zero("rows")}),
         Fault("no columns", 1, {"cols": 0}),
-        Fault("negative columns", 1, {"cols": -1}),
-        Fault("x_stride below cols", 1, {"x_stride": lambda d: d["cols"] - 1}),
-        Fault("q_stride below cols", 1, {"q_stride": lambda d: d["cols"] - 1}),
+        Fault("negative columns", 1, {"cols": below_zero("cols")}),
+        Fault("x_stride below cols", 1, {"x_stride": too_short("x_stride", "cols")}),
+        Fault("q_stride below cols", 1, {"q_stride": too_short("q_stride", "cols")}),
     ),
 )
 @jit
@@ -122,7 +122,7 @@ def quantize_static_s8(x: F32Array, q: S8Array, n: np.int32, s: np.float32) -> N
     dims=(Dim("n", 1, 300, special=TAILS[1:]), KIND),
     returns="int32",
     source="numerics 8",
-    faults=(Fault("no elements", 1, {"n": 0}), Fault("negative n", 1, {"n": -1})),
+    faults=(Fault("no elements", 1, {"n": 0}), Fault("negative n", 1, {"n": below_zero("n")})),
 )
 @jit
 def quantize_ternary_s8(x: F32Array, q: S8Array, n: np.int32, a_scale: F32Array) -> int:

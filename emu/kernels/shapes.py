@@ -17,8 +17,11 @@ ROWS = Dim("rows", 0, 5, special=(1, 2, 3))
 COLS = Dim("cols", 0, 700, special=(*TAILS, 47, 48, 49, 63, 64, 65, 127, 128))
 X_GAP = Dim("x_gap", 0, 3)
 
+MOST = MAX_COLUMNS
 TOO_MANY = MAX_COLUMNS + 1
 TOO_MANY_STRIDE = padded(TOO_MANY, 16)
+FAR_TOO_MANY = (1 << 31) - 1
+"""Rounded up to whole vectors, or times anything, it overflows."""
 
 
 def block16(dims: Dims) -> int:
@@ -33,3 +36,39 @@ def extent(rows: str, stride: str, width: str) -> Callable[[Dims], int]:
         return (dims[rows] - 1) * dims[stride] + dims[width] if dims[rows] else 0
 
     return size
+
+
+_WORD = 1 << 16
+
+
+def below_zero(name: str) -> Callable[[Dims], int]:
+    """A refused size: -1, or a negative one whose low bits are a good size.
+
+    Code that reads less of an argument than all of it (a byte or a half word) accepts the latter.
+    """
+
+    def value(dims: Dims) -> int:
+        good = dims.get(name, 1)
+        return (-1, good - _WORD, good - (1 << 31))[sum(dims.values()) % 3]
+
+    return value
+
+
+def too_short(stride: str, least: str | int) -> Callable[[Dims], int]:
+    """A refused stride: one below ``least``, or a negative one whose low bits are long enough."""
+
+    def value(dims: Dims) -> int:
+        enough = dims[least] if isinstance(least, str) else least
+        good = max(dims[stride], enough)
+        return (enough - 1, good - _WORD, good - (1 << 31))[sum(dims.values()) % 3]
+
+    return value
+
+
+def alike(*strides: str) -> dict[str, Callable[[Dims], int]]:
+    """Strides that are all wrong by the same 8 bytes: an exclusive or of them is not."""
+    return {name: _moved(name) for name in strides}
+
+
+def _moved(name: str) -> Callable[[Dims], int]:
+    return lambda dims: dims[name] + 8

@@ -6,7 +6,7 @@ import numpy as np
 
 from emu.kernels.layer_cases import BAD, floats, gap_stride, scalar, scratch, vector, whole
 from emu.kernels.quantize_cases import KIND, fill_rows
-from emu.kernels.shapes import extent
+from emu.kernels.shapes import below_zero, extent, too_short
 from emu.kernels.spec import Dim, Fault, Tensor, kernel
 from emu.numerics.constants import S8_MAX, ZERO
 from emu.numerics.exponential import exp_f32
@@ -83,9 +83,9 @@ def softmax_row(x: F32Array, n: Count, o: S8Array, padded: Count) -> tuple[bool,
     source="numerics 10",
     faults=(
         Fault("no rows", 1, {"rows": 0}),
-        Fault("negative columns", 1, {"cols": -1}),
-        Fault("x_stride below cols", 1, {"x_stride": lambda d: d["cols"] - 1}),
-        Fault("q_stride below whole vectors", 1, {"q_stride": lambda d: d["padded"] - 1}),
+        Fault("negative columns", 1, {"cols": below_zero("cols")}),
+        Fault("x_stride below cols", 1, {"x_stride": too_short("x_stride", "cols")}),
+        Fault("q_stride below whole vectors", 1, {"q_stride": too_short("q_stride", "padded")}),
     ),
 )
 @jit
@@ -143,10 +143,10 @@ def quantize_columns_s8(
     returns="int32",
     source="numerics 10",
     faults=(
-        Fault("negative rows", 1, {"rows": -1}),
+        Fault("negative rows", 1, {"rows": below_zero("rows")}),
         Fault("no columns", 1, {"cols": 0}),
-        Fault("x_stride below cols", 1, {"x_stride": lambda d: d["cols"] - 1}),
-        Fault("o_stride below whole vectors", 1, {"o_stride": lambda d: d["padded"] - 1}),
+        Fault("x_stride below cols", 1, {"x_stride": too_short("x_stride", "cols")}),
+        Fault("o_stride below whole vectors", 1, {"o_stride": too_short("o_stride", "padded")}),
     ),
 )
 @jit

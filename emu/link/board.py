@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from emu.image import Image
 from emu.link.client import Client
-from emu.link.errors import BoardFault, BoardReset, LineLost, PowerFault
+from emu.link.errors import BoardFault, BoardReset, LineLost, LinkFault, PowerFault
 from emu.link.find import Finder
 from emu.link.panic import Panic, decode_panic
 from emu.link.ports import Line
@@ -24,6 +24,10 @@ STARTS_ALLOWED = 6
 """So often may the board start anew while one and the same thing is done."""
 BROWNOUTS_ALLOWED = 3
 _CAUSED = {Reason.EXCEPTION: "exception", Reason.ENDLESS: "endless", Reason.DAMAGED: "damaged"}
+
+
+def _mac(identity: int) -> str:
+    return identity.to_bytes(8, "little")[:6][::-1].hex(":")
 
 
 class Board:
@@ -39,6 +43,7 @@ class Board:
         self._client: Client | None = None
         self._wanted_baud = baud
         self._brownouts = 0
+        self._identity: int | None = None
 
     def _open(self, baud: int) -> Line:
         line: Line | None = None
@@ -63,9 +68,18 @@ class Board:
         if self._client is None:
             first = self._session.start is None
             self._client = Client(self._session, test_line=first)
+            self._know(self._client.hello)
             if self._wanted_baud and self._session.baud != self._wanted_baud:
                 self._session.change_baud(self._wanted_baud)
         return self._client
+
+    def _know(self, hello: Hello) -> None:
+        """Another board behind the same name is no continuation of this one."""
+        if self._identity not in (None, hello.identity):
+            raise LinkFault(
+                f"another board answers: MAC {_mac(hello.identity)} instead of {_mac(self._identity or 0)}"
+            )
+        self._identity = hello.identity
 
     def attempt(self, work: Callable[[Client], T]) -> T:
         """Do ``work``, again from its beginning after each unexpected start of the board.

@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import socket
+import time
 from typing import Any
 
 import serial
@@ -15,6 +16,8 @@ from emu.link.errors import LineLost
 FIRST_BAUD = 115_200
 _PORTION = 65_536
 _BLOCKED_SECONDS = 5.0
+_LOOK_SECONDS = 0.05
+"""Longest read of a port that cannot be selected; data ends it at once."""
 
 
 class Line:
@@ -27,15 +30,13 @@ class Line:
         try:
             self._port: Any = serial.serial_for_url(url, baudrate=baud, do_not_open=True)
             self._port.dtr = self._port.rts = False
-            self._port.timeout = 0
+            self._port.timeout = _LOOK_SECONDS  # changing it later makes RFC 2217 negotiate again
             self._port.open()
         except (serial.SerialException, OSError, ValueError, AttributeError) as error:
             raise LineLost(f"{url}: {_reason(error)}") from error
         self._fd = self._descriptor()
-        if self._fd is None:
-            self._port.write_timeout = _BLOCKED_SECONDS
-        else:
-            self._port.write_timeout = 0
+        if self._fd is not None:
+            self._port.timeout = self._port.write_timeout = 0
             _send_at_once(self._fd)
 
     def _descriptor(self) -> int | None:
@@ -77,8 +78,11 @@ class Line:
                 return b""
 
     def _read_blocking(self, seconds: float) -> bytes:
-        self._port.timeout = max(seconds, 0)
-        first = bytes(self._port.read(1))
+        end, first = time.monotonic() + seconds, b""
+        while not first:
+            first = bytes(self._port.read(1))
+            if time.monotonic() >= end:
+                break
         more = self._port.in_waiting if first else 0
         return first + (bytes(self._port.read(more)) if more else b"")
 

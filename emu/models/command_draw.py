@@ -37,6 +37,7 @@ class DrawRequest:
     dump: Path | None
     digests: Path | None
     scale: int
+    times: bool
     output: Path
 
 
@@ -57,7 +58,7 @@ def run(request: DrawRequest) -> int:
         task = bar.add_task("steps", total=request.steps)
         made = draw(
             file, wanted, request.target, request.elf, patterns, request.digests is not None,
-            lambda step: bar.update(task, completed=step),
+            lambda step: bar.update(task, completed=step), request.times,
         )  # fmt: skip
     write_png(request.output, made.result, request.scale)
     write_stages(made.stages, made.digests, request, file, {"prompt": request.prompt, "seed": request.seed,
@@ -121,6 +122,8 @@ def _tell_times(request: DrawRequest, made: Run, console: Console) -> None:
         f"{sum(steps):.3f} s ({middle}), decoder {max(made.seconds - sum(steps), 0):.3f} s",
         highlight=False,
     )
+    for stage, seconds in sorted(made.stage_seconds.items(), key=lambda item: -item[1]):
+        console.print(f"  {seconds * 1e3:9.2f} ms  {stage}", highlight=False, markup=False)
     if made.instructions:
         console.print(
             f"{made.instructions:,} instructions; most internal RAM {made.arena_high:,} of 294,912 bytes, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from emu.models.errors import PromptError
@@ -63,3 +64,11 @@ def in_order(digests: dict[str, int], names: Sequence[str]) -> dict[str, int]:
     """Digests in the order of the names; stages that no name knows come last, as they came."""
     known = {name: digests[name] for name in names if name in digests}
     return known | digests
+
+
+def family(stage: str) -> str:
+    """The stage with * for numbers that count steps, blocks, layers or positions, and for the branch."""
+    if stage.startswith("("):
+        return stage
+    name = re.sub(r"(^|\.)([sblp])\d+(?=\.|$)", r"\1\2*", stage)
+    return re.sub(r"^s\*\.[cu]\.", "s*.*.", name)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from emu.models.clock import StageClock
 from emu.models.modelfile.reader import ModelFile
 from emu.models.names import chooser, in_order, t2i_stages
 from emu.models.stages import Digests, Recorder, Tap, chain
@@ -26,6 +27,7 @@ class Run:
     digests: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     step_seconds: list[float] = field(default_factory=list)
+    stage_seconds: dict[str, float] = field(default_factory=dict)
     instructions: int = 0
     arena_high: int = 0
     slow_high: int = 0
@@ -55,35 +57,50 @@ def draw(
     patterns: Sequence[str],
     digests: bool,
     progress: Progress,
+    times: bool = False,
 ) -> Run:
-    """A picture on the mirror or on the image ``elf``."""
+    """A picture on the mirror or on the image ``elf``; ``times``: also the time of every stage."""
     names = t2i_stages(request.steps)
     recorder = Recorder(tuple(patterns))
     wanted = chooser(patterns, names) if patterns else None
-    watch = Stopwatch(progress)
+    watch, clock = Stopwatch(progress), StageClock() if times else None
     if target == "mirror":
-        run = _draw_mirror(file, request, recorder if patterns else None, digests, watch)
+        run = _draw_mirror(file, request, recorder if patterns else None, digests, watch, clock)
     else:
         assert elf is not None
-        run = _draw_image(file, request, elf, (recorder, wanted) if wanted else None, digests, watch)
+        run = _draw_image(file, request, elf, (recorder, wanted) if wanted else None, digests, watch, clock)
     run.digests = in_order(run.digests, names)
     run.stages = {name: recorder.stages[name] for name in names if name in recorder.stages}
     run.step_seconds = watch.steps
+    run.stage_seconds = dict(clock.seconds) if clock is not None else {}
     return run
 
 
 def _draw_mirror(
-    file: ModelFile, request: Request, recorder: Recorder | None, digests: bool, watch: Stopwatch
+    file: ModelFile,
+    request: Request,
+    recorder: Recorder | None,
+    digests: bool,
+    watch: Stopwatch,
+    clock: StageClock | None,
 ) -> Run:
     mirror, table = T2iMirror(file), Digests()
-    taps: list[Tap] = [tap for tap in (recorder, table if digests else None) if tap is not None]
+    taps: list[Tap] = [tap for tap in (clock, recorder, table if digests else None) if tap is not None]
     watch.started = watch._last = time.perf_counter()
+    if clock is not None:
+        clock.start()
     picture: U8Array = mirror.run(request, chain(*taps) if taps else None, watch)
     return Run(picture, digests=table.values, seconds=time.perf_counter() - watch.started)
 
 
 def _draw_image(
-    file: ModelFile, request: Request, elf: Path, taps: Any, digests: bool, watch: Stopwatch
+    file: ModelFile,
+    request: Request,
+    elf: Path,
+    taps: Any,
+    digests: bool,
+    watch: Stopwatch,
+    clock: StageClock | None,
 ) -> Run:
     from emu.models.on_image import ImageT2i
 
@@ -96,12 +113,22 @@ def _draw_image(
         watch(done)
 
     image.engine.hook("flow_step", step)
+    if clock is not None:
+        image.engine.hook("emu_tap_tensor", lambda call: clock(call.string(call.argument(0)).decode()))
+        clock.start()
     watch.started = watch._last = time.perf_counter()
     tap, wanted = taps or (None, None)
-    picture = image.run(request, _shaped(tap) if tap else None, wanted, digests)
+    picture = image.run(request, _shaped(tap) if tap else None, wanted, digests or clock is not None)
     out = image.outcome
     seconds = time.perf_counter() - watch.started
-    return Run(picture, {}, out.digests, seconds, [], out.instructions, out.arena_high, out.slow_high)
+    return Run(
+        picture,
+        digests=out.digests,
+        seconds=seconds,
+        instructions=out.instructions,
+        arena_high=out.arena_high,
+        slow_high=out.slow_high,
+    )
 
 
 def _shaped(tap: Tap) -> Tap:

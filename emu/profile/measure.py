@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+from emu.models.names import family
 from emu.profile.pipeline import Mix, mix_of
 from emu.profile.samples import Sampler
 from emu.profile.sites import Code
@@ -44,14 +44,6 @@ class Profile:
         for stage, count in self.stages.items():
             found[family(stage)] += count
         return dict(found)
-
-
-def family(stage: str) -> str:
-    """The stage with * for numbers that count steps, blocks, layers or positions, and for the branch."""
-    if stage.startswith("("):
-        return stage
-    name = re.sub(r"(^|\.)([sblp])\d+(?=\.|$)", r"\1\2*", stage)
-    return re.sub(r"^s\*\.[cu]\.", "s*.*.", name)
 
 
 def measure(subject: Subject, samples: int = SAMPLES) -> Profile:

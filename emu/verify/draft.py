@@ -41,7 +41,7 @@ class _Draft:
 
     sizes: list[str]
     lines: list[str] = field(default_factory=list)
-    used: set[str] = field(default_factory=lambda: {"kernel"})
+    used: set[str] = field(default_factory=lambda: {"In", "InOut", "Out", "Size", "Value", "kernel"})
 
     @property
     def shape(self) -> str:
@@ -125,7 +125,7 @@ def _hint(body: _Draft, image: Image, name: str, c: CType) -> tuple[str, str]:
     if name in body.sizes and dtype[0] in "iu":
         more = () if dtype == "int32" else (f'"{dtype}"',)
         return body.hint("Size", f'"{name}"', *more), ""
-    values = _FLOATS.get(dtype, "any")
+    values = f"[{c.limits[0]},{c.limits[1]}]" if c.limits else _FLOATS.get(dtype, "any")
     return body.hint("Value", f'"{dtype}"', f'"{values}"'), "values that callers give"
 
 

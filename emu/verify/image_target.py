@@ -32,15 +32,18 @@ from emu.verify.marshal import Marshal
 from emu.verify.options import Options
 from emu.verify.pristine import Pristine
 from emu.verify.served import Services
-from emu.verify.shapes import elements
+from emu.verify.shapes import all_dims, elements
 from emu.verify.target import ARENA_BYTES, CallResult, return_mask
 
 _STACK_DIRT = np.frombuffer(
     np.random.Generator(np.random.Philox(key=[0x737461636B, 0])).bytes(1 << 19), np.uint8
 )
 BOUNDS_ONE_IN = 8
-BOUNDS_ELEMENTS = 96
-"""Cases up to this size take turns under the permission map, whose checks are slow."""
+BOUNDS_ELEMENTS = 2000
+BOUNDS_TIMES = 4
+"""Cases up to this size, or so many times the kernel's smallest, take turns under the permission map, which
+costs time.
+"""
 TWICE_ONE_IN = 8
 _FAR = 1 << 20
 """An address this far from the buffers still belongs to them in messages."""
@@ -92,6 +95,7 @@ class ImageTarget:
         self.image = elf if isinstance(elf, Image) else load_image(elf)
         self._options = options
         self._machines: dict[bool, _Machine] = {}
+        self._limits: dict[str, int] = {}
         self._marshals: dict[str, Marshal] = {}
         self.repeats = True
         """Some cases call the function twice."""
@@ -126,7 +130,15 @@ class ImageTarget:
     def _bounded(self, kernel: Kernel, case: Case) -> bool:
         if self._options.bounds is not None:
             return self._options.bounds
-        return case.dirty % BOUNDS_ONE_IN == 1 and elements(kernel, case.dims) <= BOUNDS_ELEMENTS
+        return case.dirty % BOUNDS_ONE_IN == 1 and elements(kernel, case.dims) <= self._bounds_limit(kernel)
+
+    def _bounds_limit(self, kernel: Kernel) -> int:
+        """Elements up to which a case may run under the permission map: a few times the smallest case."""
+        if kernel.symbol not in self._limits:
+            smallest = {d.name: max(d.low, min(d.high, 1)) for d in kernel.dims}
+            least = elements(kernel, all_dims(kernel, smallest))
+            self._limits[kernel.symbol] = max(BOUNDS_ELEMENTS, BOUNDS_TIMES * least)
+        return self._limits[kernel.symbol]
 
     def _once(self, machine: _Machine, kernel: Kernel, case: Case) -> CallResult:
         engine, marshal = machine.engine, self.marshal(kernel)

@@ -35,7 +35,7 @@ _SMALL = 15
 """A dimension with so few steps is tried as a whole."""
 _LARGE_ONE_IN = 4
 """Of so many families, one has large variants: narrow accumulators overflow only there."""
-_REFUSED_ONE_IN = 3
+_REFUSED_ONE_IN = 2
 """Of so many families, one has a call that must be refused."""
 _HUGE = 10_000
 """A dimension with more values than this is no size (the bits of a scale, for example): neighbours mean
@@ -96,9 +96,13 @@ def _halved(kernel: Kernel, dims: dict[str, int], dim: Dim) -> dict[str, int]:
 
 @lru_cache(maxsize=64)
 def offset_choices(tensor: Tensor) -> tuple[int, ...]:
-    """Pointer offsets (mod 16) that the spec allows."""
+    """Pointer offsets (mod 16) that the spec allows, a sampling pool: none in one of three.
+
+    Functions with a quicker way for aligned data take it only then.
+    """
     step = max(tensor.align, np.dtype(tensor.dtype).itemsize if tensor.natural else 1)
-    return tuple(range(0, 16, step)) if step < 16 else (0,)
+    every = tuple(range(0, 16, step)) if step < 16 else (0,)
+    return every + every[:1] * (len(every) // 2)
 
 
 def plans(kernel: Kernel) -> st.SearchStrategy[Plan]:
@@ -146,10 +150,17 @@ def vary(kernel: Kernel, plan: Plan, variant: int, number: int) -> Plan:
     picks = tuple(next(words) & 255 for _ in plan.picks)
     scalar_picks = tuple(next(words) % 49 - 8 for _ in plan.scalar_picks)
     content, dirty = next(words), next(words)
-    refused = kernel.faults and variant == VARIANTS - 1 and number % _REFUSED_ONE_IN == 0
-    fault = next(words) % len(kernel.faults) if refused else -1
+    fault = _refused(kernel, variant, number, next(words))
     dims = fit(kernel, dims, LARGE_ELEMENTS)
     return Plan(dims, tuple(kinds), tuple(offsets), content, dirty, picks, scalar_picks, fault)
+
+
+def _refused(kernel: Kernel, variant: int, number: int, word: int) -> int:
+    """Which call must be refused, -1 for a valid one: each kind in turn, then any."""
+    if not kernel.faults or variant != VARIANTS - 1 or number % _REFUSED_ONE_IN:
+        return -1
+    turn = number // _REFUSED_ONE_IN
+    return turn if turn < len(kernel.faults) else word % len(kernel.faults)
 
 
 @lru_cache(maxsize=256)

@@ -23,6 +23,7 @@ static struct queue to_board, to_host;
 static uint8_t *memory, *slow, *fixed;
 static uint32_t memory_bytes, slow_bytes, fixed_bytes;
 static uint64_t nonce = 1;
+static uint64_t identity = 0x123456;
 static uint32_t cycles, speed = 115200, resets, damaged;
 static jmp_buf main_loop;
 static struct agent_fault crash;
@@ -96,6 +97,12 @@ static void host_crash(void)
     longjmp(main_loop, 1);
 }
 
+void host_identity(uint32_t number)
+{
+    identity = number;
+    host_start(0);
+}
+
 uint32_t host_resets(void)
 {
     return resets;
@@ -136,7 +143,7 @@ const struct agent_board *agent_port_board(void)
     regions[0] = (struct agent_region){"sram", memory, memory_bytes, WIRE_WRITABLE};
     regions[1] = (struct agent_region){"psram", slow, slow_bytes, WIRE_WRITABLE | WIRE_CACHED};
     regions[2] = (struct agent_region){"model", fixed, fixed_bytes, WIRE_CACHED};
-    board = (struct agent_board){"host", nonce, 0x123456, code, 16, constants, 16, WIRE_CAN_BAUD | WIRE_RESTARTS,
+    board = (struct agent_board){"host", nonce, identity, code, 16, constants, 16, WIRE_CAN_BAUD | WIRE_RESTARTS,
                                  1000000, 3, regions, NULL, NULL};
     return &board;
 }

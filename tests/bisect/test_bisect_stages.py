@@ -12,6 +12,7 @@ from emu.bisect.stages import compare_digests, expected_piece, first_by_halving,
 from emu.bisect.watch import Shown
 from emu.models.guest import Piece
 from emu.models.stages import stage_digest
+from emu.verify.compare import difference
 
 
 def chain(stages: int, wrong_at: int | None = None, mended_at: int | None = None) -> dict[str, np.ndarray]:
@@ -97,3 +98,36 @@ def test_a_piece_is_compared_with_its_own_place():
     assert piece_differs(shown(part + np.int8(1), 8, 6, 24), whole)
     assert expected_piece(shown(np.ascontiguousarray(part), 23, 6, 24), whole) is None
     assert piece_differs(shown(part.astype(np.int32), 8, 6, 24), whole)
+
+
+def test_b079_one_ulp_of_a_fast_division_is_a_difference():
+    right, fast = np.float32(5) / np.float32(3), np.float32(5) * (np.float32(1) / np.float32(3))
+    assert (int(right.view(np.uint32)), int(fast.view(np.uint32))) == (0x3FD55555, 0x3FD55556)
+    stages = (
+        golden({"norm": np.array([1, right], np.float32)}),
+        golden({"norm": np.array([1, fast], np.float32)}),
+    )
+    found = compare_digests(stages[0], stages[1].digests)
+    assert found is not None
+    assert found.first == "norm"
+
+
+def test_b039_a_wrong_border_is_told_as_one():
+    """Padding with code 0 where the zero point is 3: the border differs, the inside does not."""
+    codes = np.full((5, 6), 5, np.int32)
+
+    def convolved(pad: int) -> np.ndarray:
+        wide = np.pad(codes, 1, constant_values=pad)
+        sums = sum(wide[r : r + 5, c : c + 6] for r in range(3) for c in range(3)) - 9 * 3
+        return np.repeat(sums[:, :, None], 2, axis=2).astype(np.int8)
+
+    right, wrong = convolved(3), convolved(0)
+    found = difference("conv", right.shape, right.reshape(-1), wrong.reshape(-1))
+    assert found is not None
+    assert found.index == (0, 0, 0)
+    assert "only at the border (top, bottom, left, right)" in found.pattern
+    inside = right.copy()
+    inside[2, 2] += 1
+    other = difference("conv", right.shape, right.reshape(-1), inside.reshape(-1))
+    assert other is not None
+    assert "border" not in other.pattern

@@ -83,7 +83,7 @@ def test_an_ideal_wire_holds_back_what_does_not_fit(images):
     with powered(elf=images["late"]) as board:
         read_until(board, b"ready\n")
         send_all(board, bytes(range(1, 201)))
-        assert search(board, rb"count (\w+) overflow (\w+)").groups() == (b"00000080", b"00000000")
+        assert search(board, rb"count (\w+) overflow (\w+) bytes").groups() == (b"00000080", b"00000000")
         assert board.line.lost == 0
 
 

@@ -351,3 +351,15 @@ def test_the_window_is_used(serve) -> None:
     server.agent.put = watching
     client.write(0, 0, bytes(range(256)) * 64)
     assert max(sizes) > 8000
+
+
+def test_another_board_is_no_continuation(serve) -> None:
+    first, second = serve(), serve()
+    board = Board(first.url, timing=QUICK)
+    board.attempt(lambda client: client.hello)
+    board._finder = Finder(second.url)
+    second.agent.library.host_identity(7)
+    first.close()
+    with pytest.raises(LinkFault, match="another board answers: MAC 00:00:00:00:00:07"):
+        board.attempt(carry)
+    board.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,17 @@ def test_draw_writes_a_picture_and_what_else_was_asked_for():
         digests = {name: digest for digest, name in lines}
         for name in file.keys():  # noqa: SIM118
             assert origin[f"digest:{name}"] == digests[name] == f"{stage_digest(file.get_tensor(name)):016X}"
+
+
+def test_draw_tells_the_times_of_stages():
+    """Each family once, in milliseconds, on both targets; together no longer than the run."""
+    for target in ("mirror", "image"):
+        code, text = emu("draw", PROMPT, "--steps", 1, "--target", target, "--times", "-o", "t.png")
+        assert code == 0, text
+        told = {stage: ms for ms, stage in re.findall(r"^ +([0-9.]+) ms  (\S+)$", text, re.M)}
+        assert {"s*.*.b*.qkv", "s*.*.final.mod", "dec.conv8", "rgb", "ctext", "s*.z"} <= set(told)
+        whole = float(re.search(r"t\.png: ([0-9.]+) s on the", text)[1])
+        assert 0 < sum(map(float, told.values())) / 1e3 <= whole + 0.05
 
 
 def test_draw_on_the_image_gives_the_same_files():

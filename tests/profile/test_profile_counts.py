@@ -12,9 +12,10 @@ from emu.cli import main
 from emu.cpu.engine import Engine
 from emu.cpu.options import EngineOptions
 from emu.image import load_image
+from emu.models.names import family
 from emu.profile.chip import estimate
 from emu.profile.flame import svg
-from emu.profile.measure import Profile, family, measure
+from emu.profile.measure import Profile, measure
 from emu.profile.samples import Sampler
 from emu.profile.sites import Code
 from emu.profile.subjects import Subject, kernel, ternary
