@@ -76,11 +76,6 @@ class Code:
         return [found[pc] for pc in sorted(found)]
 
     @property
-    def length(self) -> int:
-        """Instructions of all blocks: the longest way that does not go around."""
-        return sum(len(block.steps) for block in self.blocks.values())
-
-    @property
     def has_loops(self) -> bool:
         """True when some instruction may run more than once."""
         return any(block.is_loop_head for block in self.blocks.values())
@@ -252,6 +247,20 @@ def _mark_loop_heads(code: Code) -> None:
         for target in block_successors(code, block):
             if target <= block.last.insn.pc:
                 code.blocks[target].is_loop_head = True
+
+
+def ways_to_check(code: Code) -> dict[int, int]:
+    """For each block the most instructions from its start to the next place that looks at the budget.
+
+    Those places are the heads of loops, what is behind calls, and other units.
+    """
+    ways: dict[int, int] = {}
+    for start in sorted(code.blocks, reverse=True):
+        block = code.blocks[start]
+        ahead = [] if block.last.insn.row.flow == "call" else block_successors(code, block)
+        rest = (ways[target] for target in ahead if not code.blocks[target].is_loop_head)
+        ways[start] = len(block.steps) + max(rest, default=0)
+    return ways
 
 
 def settle_window_levels(code: Code) -> None:

@@ -15,7 +15,7 @@ from emu.cpu.translator import access, calls
 from emu.cpu.translator.accumulator import lazy_kind
 from emu.cpu.translator.blocks import BLOCKS
 from emu.cpu.translator.cells import BUDGET, qacc_lane_of
-from emu.cpu.translator.discover import Code, CodeBlock, settle_window_levels
+from emu.cpu.translator.discover import Code, CodeBlock, settle_window_levels, ways_to_check
 from emu.cpu.translator.emitter import METADATA, RARELY, SELDOM, STATE, TABLE, Emitter
 from emu.cpu.translator.engine_data import counter_offset
 from emu.cpu.translator.frame import Frame, Node
@@ -87,7 +87,7 @@ class UnitTranslator:
         self.return_plan: Plan | None = None
         self.level = 0
         self.block_start = -1
-        self.margin = code.length
+        self.ways = ways_to_check(code)
 
     def function_text(self) -> str:
         """The function."""
@@ -135,10 +135,19 @@ class UnitTranslator:
     def _check_budget(self, pc: int) -> None:
         """Leave while there is still enough for the longest way to the next check."""
         frame = self.frame
-        enough = ~frame.read(BUDGET).slt(self.margin)
+        enough = ~frame.read(BUDGET).slt(self._way(pc))
         frame.exit_unless(enough.name, str(pc), ExitReason.BUDGET)
         if self.is_quick:
             self._count_pass(pc)
+
+    def _way(self, pc: int) -> int:
+        """The most instructions from ``pc`` to the next check; other units check for themselves."""
+        return self.ways.get(pc, 0)
+
+    def _way_behind(self, block: CodeBlock) -> int:
+        """The same for what is behind a loop."""
+        behind = self.code.blocks.get(block.end)
+        return 0 if behind is None or behind.is_loop_head else self._way(block.end)
 
     def _count_pass(self, pc: int) -> None:
         """Leave when the unit has run so often that more effort would pay."""
@@ -186,7 +195,7 @@ class UnitTranslator:
         start, machine = nest.before.start, self.machine
         self.block_start = -1
         version = FastNest(self.frame, nest, self.nodes[start], self.checked[start])
-        version.open(self.mode.has_windows, self.margin)
+        version.open(self.mode.has_windows, self._way_behind(nest.behind))
         machine.places, machine.numbers = version, None
         for plans in version.pieces():
             self._write_fast(plans)
@@ -205,7 +214,7 @@ class UnitTranslator:
         frame, machine = self.frame, self.machine
         self.block_start = -1
         loop = FastLoop(frame, block, body, self.nodes[block.start], self.checked[block.start])
-        loop.open(self.mode.has_windows, self.margin)
+        loop.open(self.mode.has_windows, self._way_behind(block))
         machine.places = loop
         for copies in loop.bodies(self.code.has_nans):
             machine.numbers = loop.numbers
