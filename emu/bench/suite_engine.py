@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -27,8 +28,8 @@ from emu.verify.errors import ToolError
 SEED = 0x2545F491
 BUDGET = 1 << 40
 SCALAR_BOUND, MEMBER_BOUND, RECURSION_BOUND = 5.0, 1.0, 10.0
-ABOUT = """Guest instructions a second of the programs in `firmware/bench/` (million). Translator, QEMU
-and the native compiler run the same number of rounds of the same program; the time of one round, start
+ABOUT = """Guest instructions a second of processor time (million), of the programs in `firmware/bench/`.
+Translator, QEMU and the native compiler run many rounds of the same program; the time of one round, start
 and calls included, is taken off. All three execute the same source, translator and QEMU the same object
 files; native code is rated by the guest's instruction count, so its figure is the speed that an engine
 would need to be as fast. The stepper runs a smaller size. Checksums of all of them are compared.
@@ -48,11 +49,12 @@ Call = Callable[[Program, int, int], int]
 
 @dataclass
 class Runner:
-    """Someone who runs programs; ``why_not``: why it cannot."""
+    """Someone who runs programs; ``why_not``: why it cannot; ``clock``: seconds of processor time so far."""
 
     name: str
     call: Call | None
     why_not: str = ""
+    clock: Callable[[], float] = time.process_time
 
 
 class Bench:
@@ -92,11 +94,11 @@ class Bench:
 
     def contestants(self, program: Program) -> dict[str, Work]:
         """A measurement in guest instructions a second for each one who can."""
-        found = {r.name: self._rate(program, r.call) for r in self.peers() if r.call is not None}
+        found = {r.name: self._rate(program, r.call, r.clock) for r in self.peers() if r.call is not None}
         found["stepper"] = lambda: self._stepped(program)
         return found
 
-    def _rate(self, program: Program, call: Call) -> Work:
+    def _rate(self, program: Program, call: Call, clock: Callable[[], float]) -> Work:
         def run(rounds: int) -> None:
             checksum = call(program, program.size, rounds)
             if checksum != self.count(program, program.size, rounds)[1]:
@@ -112,8 +114,9 @@ class Bench:
         def measure() -> float:
             for _ in range(STEADY_TRIES):
                 made = self._tier.objects_made
-                one = seconds_of(lambda: call(program, program.size, 1))
-                rate = work / max(seconds_of(lambda: call(program, program.size, many)) - one, 1e-9)
+                one = seconds_of(lambda: call(program, program.size, 1), clock)
+                all_rounds = seconds_of(lambda: call(program, program.size, many), clock)
+                rate = work / max(all_rounds - one, 1e-9)
                 if made == self._tier.objects_made:
                     return rate
             raise ToolError(f"{program.symbol}: units are made again and again")
@@ -132,7 +135,9 @@ class Bench:
         arguments = [self.stepper.arena.start, program.small, SEED, 1]
         instructions, checksum = self.count(program, program.small, 1)
         results: list[int] = []
-        taken = seconds_of(lambda: results.append(self.stepper.call(program.symbol, arguments).a2))
+        taken = seconds_of(
+            lambda: results.append(self.stepper.call(program.symbol, arguments).a2), time.process_time
+        )
         if results != [checksum]:
             raise ToolError(f"{program.symbol}: stepper and translator differ")
         return instructions / taken
@@ -142,9 +147,11 @@ def _qemu(stack: ExitStack) -> Runner:
     if qemu.why_not():
         return Runner("qemu", None, qemu.why_not())
     program = stack.enter_context(qemu.QemuProgram(find_image(LINUX)))
-    return Runner(
-        "qemu", lambda p, size, rounds: program.call(p.symbol, [program.arena, size, SEED, rounds])[0]
-    )
+
+    def call(p: Program, size: int, rounds: int) -> int:
+        return program.call(p.symbol, [program.arena, size, SEED, rounds])[0]
+
+    return Runner("qemu", call, clock=program.cpu_seconds)
 
 
 def _native() -> Runner:
