@@ -4,10 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from emu.bench.build import CHIP, find_image
+from emu.cpu.engine import Engine
+from emu.cpu.options import EngineOptions
 from emu.cpu.state import ExitReason
 from emu.cpu.translator import versions
 from emu.cpu.translator.discover import Reader, discover, ways_to_check
 from emu.cpu.translator.library import Library
+from emu.image import load_image
 from tests.translator.compare import Pair
 from tests.translator.programs import LITERALS, Program
 from tests.translator.rig import CODE, DATA, Side, options
@@ -91,3 +95,21 @@ def test_a_loop_that_is_entered_in_its_middle_keeps_its_fast_version(pair, monke
     assert not part.is_loop_head
     assert ways_to_check(found) == {labels["again"]: BODY + 1, middle: BODY - 3 + 1, labels["again"] + 20: 1}
     assert found.ranges() == [(labels["again"], code[labels["again"] - CODE - 0x100 :])]
+
+
+def test_jumps_by_table_stay_in_a_unit_that_begins_inside_their_loop(tmp_path):
+    """The address of the table is loaded in front of the loop, where such a unit does not look."""
+    image = load_image(find_image(CHIP))
+    engine = Engine(image, EngineOptions(cache_dir=tmp_path))
+    address = image.symbols.function("bench_interpreter").address
+    reader = engine.tier._reader
+    whole = discover(reader, address, frozenset(), True)
+    ((jump, targets),) = whole.indirect.items()
+    assert len(targets) > 5
+    inside = next(start for start, block in whole.blocks.items() if block.last.insn.pc == jump)
+    alone = discover(reader, inside, frozenset(), True)
+    around = discover(reader, inside, frozenset(), True, around=address)
+    assert alone.indirect[jump] == ()
+    assert around.indirect[jump] == targets
+    assert address not in around.blocks
+    assert set(targets) & around.blocks.keys() == set(targets) & whole.blocks.keys()

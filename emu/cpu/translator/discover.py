@@ -154,22 +154,42 @@ class Reader:
 
 
 def discover(
-    reader: Reader, entry: int, hints: frozenset[LoopEnd], has_loops: bool, limit: int = LIMIT
+    reader: Reader,
+    entry: int,
+    hints: frozenset[LoopEnd],
+    has_loops: bool,
+    limit: int = LIMIT,
+    around: int | None = None,
 ) -> Code | None:
     """The code of the unit at ``entry``; None when no instruction is there.
 
-    ``hints``: hardware loops set up elsewhere that may end in the unit.
+    ``hints``: hardware loops set up elsewhere that may end in the unit. ``around``: entry of a unit that has
+    ``entry`` inside; what leads there tells where its indirect jumps go.
     """
     search = _Search(reader, entry, hints, limit)
-    search.run()
+    search.run(around)
     if entry not in search.steps:
         return None
     search.leaders.update(end for _, end in search.loop_ends)
     blocks = _form_blocks(search.steps, search.leaders, entry)
     loop_ends = frozenset(search.loop_ends) if has_loops else frozenset[LoopEnd]()
     code = Code(entry, blocks, loop_ends, indirect=search.indirect)
+    if around is not None:
+        code.blocks = _reachable(code)
     _mark_loop_heads(code)
     return code
+
+
+def _reachable(code: Code) -> dict[int, CodeBlock]:
+    """The blocks to which control may come from the entry."""
+    found: dict[int, CodeBlock] = {}
+    waiting = [code.entry, *(begin for begin, _ in code.loop_ends if begin in code.blocks)]
+    while waiting:
+        start = waiting.pop()
+        if start not in found:
+            found[start] = code.blocks[start]
+            waiting += block_successors(code, code.blocks[start])
+    return found
 
 
 class _Search:
@@ -186,9 +206,12 @@ class _Search:
         self._waiting = [begin for begin, _ in sorted(hints)]
         self.leaders.update(self._waiting)
 
-    def run(self) -> None:
+    def run(self, around: int | None) -> None:
         """Until nothing new is found."""
         self._follow(self._entry)
+        if around is not None:
+            self._waiting.append(around)
+            self.leaders.add(around)
         while self._waiting or self._look_at_tables():
             while self._waiting:
                 self._follow(self._waiting.pop())

@@ -234,7 +234,8 @@ class Translator:
         """The native code for ``pc`` in the current mode; None when no instruction can run there."""
         mode = self._mode
         assert mode is not None
-        code = discover(self._reader, pc, self._hints.get(pc, frozenset()), mode.has_loops, self.unit_limit)
+        hints, around = self._hints.get(pc, frozenset()), self._around(pc)
+        code = discover(self._reader, pc, hints, mode.has_loops, self.unit_limit, around)
         if code is None:
             return None
         code.careful = frozenset(at for at in self._careful if code.covers(at))
@@ -245,6 +246,13 @@ class Translator:
         self._watch(code)
         self._follow_layout()
         return function
+
+    def _around(self, pc: int) -> int | None:
+        """Entry of the largest unit that has ``pc`` as the start of a block; None when there is none."""
+        entries = self._pages.get(pc >> PAGE_BITS, ())
+        units = [self._units[entry] for entry in entries if entry in self._units and entry != pc]
+        sizes = {unit.entry: len(unit.steps) for unit in units if pc in unit.blocks}
+        return max(sizes, key=lambda entry: sizes[entry]) if sizes else None
 
     def _native(self, code: Code, mode: Mode) -> int:
         """The best native code that there is; else made with the effort that the unit has earned."""
