@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from emu.bisect import stages
 from emu.bisect.findings import Finding, KernelFinding, StageFinding
-from emu.bisect.functions import origin_of
+from emu.bisect.functions import origin_of, places_of
 from emu.bisect.glue import first_wrong_call, instruction_before
 from emu.bisect.kernel_calls import KernelCall
 from emu.bisect.kernel_instruction import in_kernel
@@ -180,6 +180,7 @@ class ModelBisect:
                 found.kernel.causes = self.explain(call.kernel, small.case, small.case)
         if found.instruction is not None:
             found.function = origin_of(self.good, self.bad, found.instruction.bad.where)
+            found.places = places_of(self.bad, found.instruction)
 
     # --- between kernels -----------------------------------------------------------------------------------
     def _between(self, model_run: ModelRun, watch: Watch) -> None:
@@ -218,6 +219,7 @@ class ModelBisect:
         found.against = f"the good image {self.good.name}"
         if found.instruction is not None:
             found.function = origin_of(self.good, self.bad, found.instruction.bad.where)
+            found.places = places_of(self.bad, found.instruction)
 
     @contextmanager
     def _timed(self, name: str, what: str) -> Iterator[None]:
