@@ -108,6 +108,29 @@ def kernel_command(symbol: str, **options: Any) -> int:
     return bisect_one_kernel(request, Console())
 
 
+@bisect.command("spec")
+@click.argument("spec", type=_FILE)
+@_common
+@click.option("--kernels", type=_FILE, help="Spec of the kernels that the model calls. It is executed too.")
+@click.option("--examples", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--example", type=click.IntRange(0), help="Only this example.")
+@guarded
+def spec_command(spec: Path, **options: Any) -> int:
+    """A model of yours (docs/your-models.md): first wrong stage, then inwards where kernels are described.
+
+    SPEC is Python that is executed: trust it.
+    """
+    from rich.console import Console
+
+    from emu.bisect.command import SpecRequest, bisect_spec
+
+    names = ("kernels", "examples", "seed", "example")
+    return bisect_spec(
+        SpecRequest(_shared(options), spec, **{name: options[name] for name in names}), Console()
+    )
+
+
 @bisect.command("commits")
 @click.argument("good")
 @click.argument("bad")

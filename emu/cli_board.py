@@ -71,8 +71,6 @@ def serve(
     from emu.board.board import Board
     from emu.board.control import ControlServer
     from emu.board.faults import parse_fault
-    from emu.board.rfc2217 import Rfc2217Server
-    from emu.board.transport import PtyServer, TcpServer
 
     if (tcp is not None) + pty + (rfc2217 is not None) != 1:
         raise click.UsageError("one of --tcp PORT, --pty and --rfc2217 PORT is needed")
@@ -80,13 +78,7 @@ def serve(
     arranged = [parse_fault(text) for text in faults]
     made = Board(_settings(**choices))
     made.faults = arranged
-    server: PtyServer | Rfc2217Server | TcpServer
-    if pty:
-        server = PtyServer(made)
-    elif rfc2217 is not None:
-        server = Rfc2217Server(made, rfc2217, host)
-    else:
-        server = TcpServer(made, tcp or 0, host)
+    server = _server(made, tcp, rfc2217, host)
     made.on_unplug = server.pump.drop
     channel = ControlServer(made, control) if control else None
     parts = [server, *([channel] if channel else [])]
@@ -99,6 +91,22 @@ def serve(
     for part in parts:
         part.stop()
     return 0
+
+
+def _server(made: Any, tcp: int | None, rfc2217: int | None, host: str) -> Any:
+    """The transport that was asked for; a pseudo terminal without a port. pyserial is for RFC 2217 only."""
+    from emu.board.settings import BoardError
+    from emu.board.transport import PtyServer, TcpServer
+
+    if tcp is not None:
+        return TcpServer(made, tcp, host)
+    if rfc2217 is None:
+        return PtyServer(made)
+    try:
+        from emu.board.rfc2217 import Rfc2217Server
+    except ImportError:
+        raise BoardError("RFC 2217 needs pyserial: pip install 'esp32s3-emu[board]'") from None
+    return Rfc2217Server(made, rfc2217, host)
 
 
 def _settings(**choices: Any) -> Any:

@@ -18,6 +18,7 @@ from emu.bisect.kernel import bisect_kernel
 from emu.bisect.model import ModelBisect
 from emu.bisect.model_runs import ModelRun, usual_runs
 from emu.bisect.report import json_object, text_lines
+from emu.bisect.spec_runs import spec_runs
 from emu.image import Image, load_image
 from emu.kernels import load_all
 from emu.kernels.spec import Kernel
@@ -26,6 +27,7 @@ from emu.models.t2i.mirror import Request, T2iMirror
 from emu.verify.casefile import load, save
 from emu.verify.errors import UsageProblem
 from emu.verify.image_check import check_image
+from emu.verify.modelspec import load_models
 from emu.verify.records import write_whole
 from emu.verify.reference import reference_elf
 from emu.verify.selection import similar
@@ -140,6 +142,55 @@ def bisect_model(request: ModelRequest, console: Console) -> int:
         return found.run([r for r in runs if r.label not in equal])
 
     return keeper.run(find, console)
+
+
+@dataclass(frozen=True)
+class SpecRequest:
+    """``emu bisect spec``: a model of yours. ``kernels``: spec of the kernels that it calls."""
+
+    common: Common
+    spec: Path
+    kernels: Path | None = None
+    examples: int = 20
+    seed: int = 0
+    example: int | None = None
+
+
+def bisect_spec(request: SpecRequest, console: Console) -> int:
+    """Run the request, print the answer; the exit code."""
+    models = load_models(request.spec)
+    kernels = known(request.kernels) if request.kernels is not None else {}
+    bad, good = request.common.images()
+    if not request.common.good:
+        good = None  # the bundled image has no such model
+    runs = []
+    for model in models.values():
+        check_image(bad, [model.kernel()])
+        runs += list(spec_runs(model, request.examples, request.seed, request.example))
+    subject = {
+        "what": "spec",
+        "bad": bad.sha256,
+        "good": good.sha256 if good else "",
+        "spec": request.spec.read_text(),
+        "kernels": request.kernels.read_text() if request.kernels else "",
+        "runs": [r.label for r in runs],
+        "seed": request.seed,
+        "fused": request.common.fused,
+    }
+    keeper = _Keeper(Journal(subject, request.common.out), kernels, request.common)
+    return keeper.run(
+        lambda: ModelBisect(
+            bad,
+            good,
+            kernels,
+            fused=request.common.fused,
+            tier="stepper",
+            say=_progress(console),
+            keep=keeper.keep,
+            explain=_explainer(bad, request.common),
+        ).run(runs),
+        console,
+    )
 
 
 @dataclass(frozen=True)

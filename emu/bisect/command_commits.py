@@ -202,8 +202,7 @@ def _tell(
     before, first, doubtful = found
     images = [load_image(builder.image(c)) for c in (first, before)] if not doubtful else []
     answer = subject.explain(images[0], images[1]) if images else Finding()
-    places = answer.instruction.places if answer.instruction is not None else []
-    hunk, why = hunk_of(repository.hunks(before, first, builder.path), places)
+    hunk, why = hunk_of(repository.hunks(before, first, builder.path), answer.places)
     lines = [f"first bad    {first}", f"before it    {before}"]
     lines += [f"or           {c} (cannot be judged)" for c in doubtful]
     lines += text_lines(answer, kernels) if images else []

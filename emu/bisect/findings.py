@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from emu.bisect.glue import WrongCall
 from emu.bisect.instruction import FirstWrong
 from emu.bisect.smallest import Smallest
+from emu.image import Location
 from emu.verify.check import Outcome
 from emu.verify.compare import Difference
 
@@ -53,7 +54,8 @@ class Finding:
     """The whole answer. ``equal``: nothing differs (then the rest is empty).
 
     ``kernel``: a kernel that computes wrong numbers; ``wrong_call``: one that gets wrong ones, ``function``:
-    who gives them to it. ``instruction``: the first wrong one, ``against``: what it was compared with.
+    who gives them to it. ``instruction``: the first wrong one, ``against``: what it was compared with;
+    ``places``: source lines to look at, the likeliest first.
     """
 
     equal: bool = False
@@ -63,6 +65,7 @@ class Finding:
     wrong_call: WrongCall | None = None
     function: str = ""
     instruction: FirstWrong | None = None
+    places: list[Location] = field(default_factory=list)
     against: str = ""
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)

@@ -10,7 +10,9 @@ from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
+from emu.bisect.instruction import FirstWrong
 from emu.image import Image, Location
+from emu.image.lines import _file_name as file_name
 from emu.isa.decode import IllegalInstruction, decode
 
 
@@ -56,11 +58,9 @@ def _entry(die: Any, program: Any) -> tuple[str, int, str] | None:
     attributes = die.attributes
     if not {"DW_AT_name", "DW_AT_decl_line", "DW_AT_decl_file"} <= attributes.keys() or program is None:
         return None
-    from emu.image.lines import _file_name
-
     name = attributes["DW_AT_name"].value.decode("utf-8", "replace")
     return (
-        _file_name(program.header, attributes["DW_AT_decl_file"].value),
+        file_name(program.header, attributes["DW_AT_decl_file"].value),
         attributes["DW_AT_decl_line"].value,
         name,
     )
@@ -125,3 +125,67 @@ def _code(image: Image, name: str) -> list[tuple[object, ...]]:
         found.append((insn.mnemonic, *kept))
         at = insn.next_pc
     return found
+
+
+def places_of(image: Image, found: FirstWrong) -> list[Location]:
+    """Where a reader of the source should look, the likeliest first: the instruction, the lines that it was
+    inlined from, and where the code differs.
+    """
+    spots = [found.bad.where, *([found.parted[1]] if found.parted is not None else [])]
+    return list(dict.fromkeys(place for spot in spots for place in (spot, *call_sites(image, spot))))
+
+
+def call_sites(image: Image, place: Location) -> list[Location]:
+    """For code that was inlined: the lines that call the inlined functions, the innermost first."""
+    try:
+        return _call_sites(image, place)
+    except Exception:  # a damaged file makes the parser raise anything; call sites are a courtesy
+        return []
+
+
+def _call_sites(image: Image, place: Location) -> list[Location]:
+    elf = ELFFile(io.BytesIO(image.data))
+    if not elf.has_dwarf_info() or not place.symbol:
+        return []
+    dwarf = elf.get_dwarf_info()
+    start = image.symbols.get(place.symbol).address
+    for unit in dwarf.iter_CUs():
+        for die in unit.iter_DIEs():
+            low = die.attributes.get("DW_AT_low_pc")
+            if die.tag == "DW_TAG_subprogram" and low is not None and low.value == start:
+                program = dwarf.line_program_for_CU(unit)
+                return list(_inlined_at(die, place, program, dwarf.range_lists(), unit))[::-1]
+    return []
+
+
+def _inlined_at(die: Any, place: Location, program: Any, ranges: Any, unit: Any) -> Iterator[Location]:
+    """Call sites of the inlined functions around an address, the outermost first."""
+    for child in die.iter_children():
+        if child.tag == "DW_TAG_inlined_subroutine" and _holds(child, place.address, ranges, unit):
+            attributes = child.attributes
+            if "DW_AT_call_line" in attributes and "DW_AT_call_file" in attributes:
+                file = file_name(program.header, attributes["DW_AT_call_file"].value)
+                line = attributes["DW_AT_call_line"].value
+                yield Location(place.address, place.symbol, place.offset, file, line)
+        if child.tag in ("DW_TAG_inlined_subroutine", "DW_TAG_lexical_block"):
+            yield from _inlined_at(child, place, program, ranges, unit)
+
+
+def _holds(die: Any, address: int, ranges: Any, unit: Any) -> bool:
+    attributes = die.attributes
+    if "DW_AT_low_pc" in attributes and "DW_AT_high_pc" in attributes:
+        low, high = attributes["DW_AT_low_pc"].value, attributes["DW_AT_high_pc"]
+        end = high.value if high.form == "DW_FORM_addr" else low + high.value
+        return bool(low <= address < end)
+    if "DW_AT_ranges" not in attributes or ranges is None:
+        return False
+    base = unit.get_top_DIE().attributes.get("DW_AT_low_pc")
+    start = base.value if base is not None else 0
+    entries = ranges.get_range_list_at_offset(attributes["DW_AT_ranges"].value, cu=unit)
+    return any(
+        (0 if getattr(e, "is_absolute", False) else start) + e.begin_offset
+        <= address
+        < (0 if getattr(e, "is_absolute", False) else start) + e.end_offset
+        for e in entries
+        if hasattr(e, "begin_offset")
+    )

@@ -14,7 +14,7 @@ import numpy as np
 from emu.bisect.instruction import LIMIT, FirstWrong, first_wrong
 from emu.bisect.kernel_calls import KernelCall
 from emu.bisect.machines import Machine, has_scratch_only
-from emu.bisect.model_runs import TAP, Prepared
+from emu.bisect.model_runs import Prepared
 from emu.bisect.watch import Event, Shown, Watch, Window
 from emu.image import Image, Location
 from emu.kernels.spec import Kernel
@@ -158,7 +158,9 @@ def _at(prepared: Prepared, window: Window, place: int, kernels: Mapping[str, Ke
         return None
     engine = prepared.engine
     event = window.events[place]
-    symbol = TAP if isinstance(event, Shown) else event.symbol
-    entry = engine.image.symbols.function(symbol).address
+    if isinstance(event, Shown):
+        entry = event.address
+    else:
+        entry = engine.image.symbols.function(event.symbol).address
     engine.state.budget = 2 * LIMIT
     return Machine(engine, lambda: bool(entry == engine.state.PC))

@@ -50,14 +50,6 @@ class FirstWrong:
     notes: tuple[str, ...] = ()
     parted: tuple[Location, Location] | None = None
 
-    @property
-    def places(self) -> list[Location]:
-        """Where a reader of the source should look, the likeliest first; places in the bad image."""
-        found = [self.bad.where]
-        if self.parted is not None:
-            found.append(self.parted[1])
-        return found
-
 
 class _Match(Correspondence):
     """Pointers to equal constants without a name (strings) count as equal too."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from emu.bisect.findings import Finding, KernelFinding
-from emu.bisect.functions import origin_of
+from emu.bisect.functions import origin_of, places_of
 from emu.bisect.kernel_instruction import in_kernel
 from emu.bisect.replay import Replayer
 from emu.bisect.smallest import Smallest
@@ -52,6 +52,7 @@ def bisect_kernel(
     found.instruction, found.against = in_kernel(kernel, small, bad, good, fused)
     if found.instruction is not None:
         found.function = origin_of(good, bad, found.instruction.bad.where)
+        found.places = places_of(bad, found.instruction)
     found.seconds["instruction"] = round(time.monotonic() - started, 3)
     if explain is not None:
         found.kernel.causes = explain(kernel, small, drawn)

@@ -47,9 +47,11 @@ class Output:
         return np.frombuffer(engine.memory.read(self.address, self.counts.size * dtype.itemsize), dtype)
 
 
-def machine_of_case(image: Image, kernel: Kernel, case: Case, fused: str = "fused") -> Machine:
+def machine_of_case(
+    image: Image, kernel: Kernel, case: Case, fused: str = "fused", tier: str = "stepper"
+) -> Machine:
     """The machine at the first instruction of a kernel, memory laid out as for a verdict. Raises Trap."""
-    target = ImageTarget(image, Options(tier="stepper", fused=fused, bounds=False))
+    target = ImageTarget(image, Options(tier=tier, fused=fused, bounds=False))
     machine, marshal = target.machine(False), target.marshal(kernel)
     engine = machine.engine
     layout = Layout(kernel, case, machine.arena, marshal.blocks())

@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from emu.bisect import stages
 from emu.bisect.findings import Finding, KernelFinding, StageFinding
-from emu.bisect.functions import origin_of
+from emu.bisect.functions import origin_of, places_of
 from emu.bisect.glue import first_wrong_call, instruction_before
 from emu.bisect.kernel_calls import KernelCall
 from emu.bisect.kernel_instruction import in_kernel
-from emu.bisect.model_runs import Failed, Golden, ModelRun, PreparedModel
+from emu.bisect.model_runs import Failed, Golden, Prepared, Run
 from emu.bisect.replay import Replayer
 from emu.bisect.smallest import smallest
 from emu.bisect.watch import Shown, Watch, Window
@@ -22,7 +22,6 @@ from emu.cpu.options import EngineOptions
 from emu.cpu.traps import Trap
 from emu.image import Image
 from emu.kernels.spec import Kernel
-from emu.models import guest
 
 _PIECES = 16
 """Pieces before a wrong one from which on calls are recorded."""
@@ -56,7 +55,7 @@ class ModelBisect:
     _compared: int = 0
     _calls_from: int = 0
 
-    def run(self, runs: Iterable[ModelRun]) -> Finding:
+    def run(self, runs: Iterable[Run]) -> Finding:
         """Try the runs one after the other up to the first that differs. Raises RunError, ModelError."""
         for model_run in runs:
             with self._timed("stages", f"{model_run.label}: stages by digest"):
@@ -70,7 +69,7 @@ class ModelBisect:
         return self.finding
 
     # --- stages ------------------------------------------------------------------------------------------
-    def _first_stage(self, model_run: ModelRun) -> bool:
+    def _first_stage(self, model_run: Run) -> bool:
         self._golden = self._golden_of(model_run)
         trap: Trap | None = None
         found: dict[str, int] = {}
@@ -93,7 +92,7 @@ class ModelBisect:
         self.keep(self.finding)
         return True
 
-    def _golden_of(self, model_run: ModelRun) -> Golden:
+    def _golden_of(self, model_run: Run) -> Golden:
         if self.is_mirror_golden or self.good is None:
             return model_run.golden()
         golden = Golden(self.good.name, model_run.order())
@@ -103,27 +102,25 @@ class ModelBisect:
         golden.failed = watch.failed
         return golden
 
-    def _watched_digests(self, model_run: ModelRun) -> dict[str, int]:
+    def _watched_digests(self, model_run: Run) -> dict[str, int]:
         """Stages that were complete before a trap ended the run."""
         told = Golden(self.bad.name, [])
         Watch(self._prepared(model_run, self.bad), {}, stages.Whole(told), keeps_calls=False).run()
         return told.digests
 
-    def _prepared(self, model_run: ModelRun, image: Image) -> PreparedModel:
+    def _prepared(self, model_run: Run, image: Image) -> Prepared:
         """A run with its working memory where the other image has it too."""
         options = EngineOptions(tier=cast(Any, self.tier), fused=cast(Any, self.fused))
         if not self._arena and self.good is not None:
             made = [model_run.prepare(i, options) for i in (self.bad, self.good)]
-            first = max(m.model.arena_address for m in made)
-            room = min(m.engine.stack.start for m in made) - first
-            self._arena = first if room >= guest.ARENA_BYTES else 0
+            self._arena = max(m.arena_address for m in made)
         prepared = model_run.prepare(image, options)
         if self._arena:
-            prepared.model.arena_address = self._arena
+            prepared.move_arena(self._arena)
         return prepared
 
     # --- inside the stage ----------------------------------------------------------------------------------
-    def _inside(self, model_run: ModelRun) -> None:
+    def _inside(self, model_run: Run) -> None:
         found = self.finding
         assert found.stage is not None
         with self._timed("isolated rerun", "the stages on golden inputs"):
@@ -147,7 +144,7 @@ class ModelBisect:
             self._between(model_run, watch)
         self.keep(found)
 
-    def _recorded(self, model_run: ModelRun) -> Watch:
+    def _recorded(self, model_run: Run) -> Watch:
         """The run up to the first wrong piece of the stage, with the calls that led to it."""
         stage = self.finding.stage
         assert stage is not None
@@ -180,9 +177,10 @@ class ModelBisect:
                 found.kernel.causes = self.explain(call.kernel, small.case, small.case)
         if found.instruction is not None:
             found.function = origin_of(self.good, self.bad, found.instruction.bad.where)
+            found.places = places_of(self.bad, found.instruction)
 
     # --- between kernels -----------------------------------------------------------------------------------
-    def _between(self, model_run: ModelRun, watch: Watch) -> None:
+    def _between(self, model_run: Run, watch: Watch) -> None:
         found = self.finding
         if self.good is None or self.good.sha256 == self.bad.sha256:
             found.notes.append(
@@ -210,7 +208,7 @@ class ModelBisect:
         if not found.function:
             found.function = origin_of(self.good, self.bad, found.wrong_call.caller)
 
-    def _instruction(self, model_run: ModelRun, windows: tuple[Window, Window], place: int) -> None:
+    def _instruction(self, model_run: Run, windows: tuple[Window, Window], place: int) -> None:
         assert self.good is not None
         found = self.finding
         pair = [self._prepared(model_run, image) for image in (self.good, self.bad)]
@@ -218,6 +216,7 @@ class ModelBisect:
         found.against = f"the good image {self.good.name}"
         if found.instruction is not None:
             found.function = origin_of(self.good, self.bad, found.instruction.bad.where)
+            found.places = places_of(self.bad, found.instruction)
 
     @contextmanager
     def _timed(self, name: str, what: str) -> Iterator[None]:

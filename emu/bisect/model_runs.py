@@ -12,9 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from emu.cpu.engine import Engine
-from emu.cpu.hooks import GuestCall
+from emu.cpu.hooks import GuestCall, Hook
+from emu.cpu.memory import MemoryFault
 from emu.cpu.options import EngineOptions
 from emu.image import Image
+from emu.models import guest
 from emu.models.errors import NotFiniteError
 from emu.models.modelfile.kinds import Kind
 from emu.models.modelfile.reader import ModelFile
@@ -48,8 +50,12 @@ class Golden:
     failed: Failed | None = None
 
 
+OnTap = Callable[[GuestCall, str, guest.Piece, AnyArray, bool], object]
+"""(the guest, stage, place in memory, elements [rows][cols], whether this is a function that will return)."""
+
+
 class Prepared(Protocol):
-    """A run on an engine that has not begun."""
+    """A run on an engine that has not begun; it runs once."""
 
     @property
     def engine(self) -> Engine:
@@ -59,10 +65,43 @@ class Prepared(Protocol):
         """Run to the end. Raises Stopped when a hook asks for it, Trap."""
 
     def digests(self) -> tuple[dict[str, int], Failed | None]:
-        """One run in which only digests leave the target."""
+        """One run of which only the digests of the stages are told. Raises Trap."""
 
-    def piece_of(self, call: GuestCall) -> tuple[str, int]:
-        """(stage, address of its struct emu_piece) at the first instruction of the tap."""
+    def tap(self, tell: OnTap) -> list[Hook]:
+        """Hooks that tell every piece of a stage that is shown."""
+
+    @property
+    def arena_address(self) -> int:
+        """Where working memory begins whose place depends on the image; 0: there is none."""
+
+    def move_arena(self, address: int) -> None:
+        """Have it elsewhere, before the run."""
+
+
+class Run(Protocol):
+    """A run that is golden on one side and watched on the other."""
+
+    @property
+    def label(self) -> str:
+        """For reports."""
+
+    def order(self) -> list[str]:
+        """Every stage in the order of the model; empty when only the golden run tells."""
+
+    def golden(self) -> Golden:
+        """What is right."""
+
+    def prepare(self, image: Image, options: EngineOptions | None = None) -> Prepared:
+        """The run on an image. Raises RunError, ImageError."""
+
+
+def piece_at(call: GuestCall, address: int) -> tuple[guest.Piece, AnyArray]:
+    """A struct emu_piece and its elements; an empty one where they cannot be read."""
+    try:
+        piece = guest.Piece.read(call.engine, address)
+        return piece, np.ascontiguousarray(piece.values(call.engine))
+    except (MemoryFault, IndexError):
+        return guest.Piece(0, 0, 0, 0, 0, 0, 0, 0), np.zeros((0, 0), np.uint8)
 
 
 @dataclass(frozen=True)
@@ -142,9 +181,24 @@ class PreparedModel:
         failed = self.run()
         return dict(self.model.outcome.digests), failed
 
-    def piece_of(self, call: GuestCall) -> tuple[str, int]:
-        """See Prepared."""
-        return call.string(call.argument(1)).decode("ascii", "replace"), call.argument(2)
+    def tap(self, tell: OnTap) -> list[Hook]:
+        """See Prepared. The tap's own function is served, so nothing is digested in the guest."""
+
+        def shown(call: GuestCall) -> object:
+            stage = call.string(call.argument(1)).decode("ascii", "replace")
+            return tell(call, stage, *piece_at(call, call.argument(2)), True)
+
+        return [self.engine.hook(TAP, shown), self.engine.serve(TAP, lambda call: None)]
+
+    @property
+    def arena_address(self) -> int:
+        """Internal RAM begins where the image's data ends."""
+        return self.model.arena_address
+
+    def move_arena(self, address: int) -> None:
+        """Have it elsewhere, where there is room for it."""
+        if self.engine.stack.start - address >= guest.ARENA_BYTES:
+            self.model.arena_address = address
 
     def _go(self) -> None:
         request, model = self.model_run.request, self.model

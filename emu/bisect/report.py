@@ -47,6 +47,8 @@ def text_lines(found: Finding, kernels: dict[str, Kernel]) -> Iterator[str]:
         yield f"function     {found.function}"
     if found.instruction is not None:
         yield from _instruction_lines(found.instruction, found.against)
+    if len(found.places) > 1:
+        yield f"see also     {', '.join(f'{p.file}:{p.line}' for p in found.places[1:] if p.file)}"
     for note in found.notes:
         yield f"note         {note}"
     spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in found.seconds.items())
@@ -131,6 +133,7 @@ def json_object(found: Finding) -> dict[str, Any]:
         "function": found.function or None,
         "culprit": found.culprit or None,
         "instruction": _instruction(found.instruction) if found.instruction is not None else None,
+        "places": [_location(place) for place in found.places],
         "against": found.against or None,
         "notes": found.notes,
         "seconds": found.seconds,

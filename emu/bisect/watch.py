@@ -1,7 +1,4 @@
-"""What happens in a run on an image, in order: calls of kernels and stages that are shown to the tap.
-
-The tap's own function is served by the host, so nothing is digested in the guest while a run is watched.
-"""
+"""What happens in a run on an image, in order: calls of kernels and stages that are shown."""
 
 from __future__ import annotations
 
@@ -9,13 +6,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from emu.bisect.kernel_calls import CallReader, KernelCall
-from emu.bisect.model_runs import TAP, Failed, Prepared
+from emu.bisect.model_runs import Failed, Prepared
 from emu.cpu.engine import Stopped
 from emu.cpu.hooks import STOP, GuestCall, Hook
-from emu.cpu.memory import MemoryFault
 from emu.cpu.traps import Trap
 from emu.kernels.spec import Kernel
 from emu.models import guest
@@ -28,7 +22,7 @@ MOST_BYTES = 512 << 20
 @dataclass(frozen=True)
 class Shown:
     """A piece of a stage. ``number``: of calls before it, ``place``: of pieces before it in the run; ``nth``:
-    which piece of its stage; ``caller``, ``stack``: as for a call.
+    which piece of its stage; ``caller``, ``stack``: as for a call; ``address``: of the code that shows it.
     """
 
     stage: str
@@ -39,6 +33,7 @@ class Shown:
     values: AnyArray
     caller: int
     stack: int
+    address: int = 0
 
 
 Event = KernelCall | Shown
@@ -84,6 +79,7 @@ class Watch:
     is_stopped: bool = False
     _reader: CallReader = field(default_factory=CallReader)
     _bytes: int = 0
+    _is_ending: bool = False
     _nth: dict[str, int] = field(default_factory=dict)
     _hooks: list[Hook] = field(default_factory=list)
 
@@ -103,7 +99,7 @@ class Watch:
     def attach(self) -> None:
         """Set the hooks."""
         engine = self.prepared.engine
-        self._hooks = [engine.hook(TAP, self._piece), engine.serve(TAP, lambda call: None)]
+        self._hooks = self.prepared.tap(self._piece)
         for symbol, kernel in self.kernels.items():
             if symbol in engine.image.symbols:
                 self._hooks.append(engine.hook(symbol, self._called(kernel)))
@@ -118,25 +114,28 @@ class Watch:
 
     def _called(self, kernel: Kernel) -> Callable[[GuestCall], object]:
         def note(call: GuestCall) -> None:
+            if self._is_ending:  # of several hooks at one address all are called
+                return
             if self.keeps_calls and self.pieces >= self.calls_from:
                 self._keep(self._reader.read(kernel, call, self.calls))
             self.calls += 1
 
         return note
 
-    def _piece(self, call: GuestCall) -> object:
-        stage, address = self.prepared.piece_of(call)
-        try:
-            piece = guest.Piece.read(call.engine, address)
-            values = np.ascontiguousarray(piece.values(call.engine))
-        except (MemoryFault, IndexError):
-            piece, values = guest.Piece(0, 0, 0, 0, 0, 0, 0, 0), np.zeros((0, 0), np.uint8)
+    def _piece(
+        self, call: GuestCall, stage: str, piece: guest.Piece, values: AnyArray, is_function: bool
+    ) -> object:
         nth = self._nth.get(stage, 0)
         self._nth[stage] = nth + 1
-        shown = Shown(stage, nth, self.calls, self.pieces, piece, values, call.caller, call.register(1))
+        shown = Shown(
+            stage, nth, self.calls, self.pieces, piece, values,
+            call.caller if is_function else call.address, call.register(1), call.address,
+        )  # fmt: skip
         self._keep(shown)
         self.pieces += 1
-        return self.on_piece(shown, self)
+        wish = self.on_piece(shown, self)
+        self._is_ending = wish is STOP
+        return wish
 
     def _returned(self, call: GuestCall) -> object:
         event = self.stop_behind

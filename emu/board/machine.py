@@ -27,7 +27,7 @@ from emu.board.rtc import Rtc
 from emu.board.settings import Settings
 from emu.board.spi import Spi1
 from emu.board.timers import SysTimer, TimerGroup
-from emu.board.uart import Uart
+from emu.board.uart import CONF1, RX_TOUT_EN, Uart
 from emu.board.usb import UsbSerial
 from emu.cpu.engine import Engine
 from emu.cpu.hooks import GuestCall
@@ -264,6 +264,7 @@ class Machine:
         memory.write(rom_flash.DATA_POINTER, rom_flash.CHIP.to_bytes(4, "little"))
         memory.write(rom_flash.FUNCTIONS_POINTER, rom_flash.LEGACY_FUNCTIONS.to_bytes(4, "little"))
         self.matrix.set(4 * Source.UART0, ROM_UART_INTERRUPT)
+        self.uart.set(CONF1, self.uart.values[CONF1] | RX_TOUT_EN)  # esptool's older stub relies on it
 
     def load(self, image: Image) -> None:
         """An ELF file's segments into memory, where the ROM (or the second stage) would have put them."""

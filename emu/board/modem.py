@@ -14,6 +14,8 @@ from emu.board.chip import Reset
 
 RISE = 0.02
 """Seconds until EN is high after it has been let go."""
+BETWEEN = 0.5
+"""... when both lines are asserted: over a network the next change, which tells the mode, may come late."""
 
 
 class ModemLines:
@@ -50,28 +52,32 @@ class ModemLines:
         with self._lock:
             self._dtr, self._rts = bool(dtr), bool(rts)
             is_en_low, is_gpio0_low = self._rts and not self._dtr, self._dtr and not self._rts
-            self._was_gpio0_low |= is_gpio0_low
             if is_en_low and not self._is_held:
                 self._hold()
-            elif not is_en_low and self._is_held:
-                self._release(is_gpio0_low)
+            elif not is_en_low and (self._is_held or self._timer is not None):
+                self._release(is_gpio0_low, BETWEEN if self._dtr else RISE)
 
     def _hold(self) -> None:
         self._is_held = True
+        self._was_gpio0_low = False
+        self._cancel()
+        self._board.hold()
+
+    def _release(self, is_gpio0_low: bool, seconds: float) -> None:
+        self._is_held = False
+        self._was_gpio0_low |= is_gpio0_low
+        self._cancel()
+        timer = self._timer = threading.Timer(RISE if is_gpio0_low else seconds, lambda: self._risen(timer))
+        timer.daemon = True
+        timer.start()
+
+    def _cancel(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._board.hold()
 
-    def _release(self, is_gpio0_low: bool) -> None:
-        self._is_held = False
-        self._was_gpio0_low = is_gpio0_low
-        self._timer = threading.Timer(RISE, self._risen)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _risen(self) -> None:
+    def _risen(self, timer: threading.Timer) -> None:
         with self._lock:
-            if not self._is_held:
+            if self._timer is timer:
                 self._timer = None
                 self._board.reset(Reset.POWERON, download=self._was_gpio0_low)

@@ -1,20 +1,25 @@
 """The translator for a board: native code is made in small steps, so that a board always answers soon.
 
 A loader or a host program gives up after seconds, and code that runs once or twice is stepped faster than
-native code is made of it. Units are small at first; those that turn out to be busy are made again, whole,
-with full effort, or come from the cache of an earlier run.
+native code is made of it. Units are small at first; those that turn out to be busy are made again, whole and
+with full effort, by another thread, and taken from the cache when they are there.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
+from emu.cpu.cache import FileCache, default_folder
 from emu.cpu.engine import Engine
 from emu.cpu.state import ExitReason
 from emu.cpu.translator import Translator
-from emu.cpu.translator.discover import LIMIT, discover
+from emu.cpu.translator.discover import LIMIT, Code, discover
+from emu.cpu.translator.dispatch import _has_vectors
 from emu.cpu.translator.leave import REASON
 from emu.cpu.translator.library import unit_key
-from emu.cpu.translator.native import FULL
-from emu.cpu.translator.unit import SYMBOL
+from emu.cpu.translator.modes import Mode
+from emu.cpu.translator.native import FULL, SCALAR, object_code
+from emu.cpu.translator.unit import SYMBOL, translate
 
 LOOKS = 12
 """Times that an address is reached before native code is made for it."""
@@ -36,6 +41,7 @@ class PatientTranslator(Translator):
         self.patience *= LONGER
         self._slice = engine.interrupts.slice
         self._reached: dict[int, int] = {}
+        self.cache = FileCache(engine.options.cache_dir or default_folder())
 
     def _run_units(self) -> int:
         """Where units stop before the end of a slice, the stepper does the rest, which may be hundreds of
@@ -69,15 +75,40 @@ class PatientTranslator(Translator):
                 self._reached.clear()
             self._reached[pc] = count
             return None
-        self.unit_limit = LIMIT if pc in self._busy or self._is_known(pc) else FIRST_LIMIT
+        self.unit_limit = LIMIT if self._is_made(pc) else FIRST_LIMIT
         return super()._unit(pc)
 
-    def _is_known(self, pc: int) -> bool:
-        """The whole unit has been made with full effort before."""
+    def _is_made(self, pc: int) -> bool:
+        """The whole unit is there with full effort; if it is busy and is not, it will be."""
         mode = self._mode
         assert mode is not None
         code = discover(self._reader, pc, self._hints.get(pc, frozenset()), mode.has_loops, LIMIT)
         if code is None:
             return False
         code.careful = frozenset(at for at in self._careful if code.covers(at))
-        return self._library.known_unit(unit_key(code, mode, self.choices, FULL), SYMBOL) is not None
+        code.has_nans = any(code.covers(at) for at in self._nans)
+        key = unit_key(code, mode, self.choices, FULL)
+        if self._library.known_unit(key, SYMBOL) is not None:
+            return True
+        if pc in self._busy:
+            self._busy.discard(pc)  # it goes on as it is, and asks again later
+            _make_later(key, code, mode, self)
+        return False
+
+
+def _make_later(key: str, code: Code, mode: Mode, translator: PatientTranslator) -> None:
+    """Let another thread put the unit's native code into the cache, once."""
+    if key in _ASKED:
+        return
+    _ASKED.add(key)
+    choices, cache = translator.choices, translator.cache
+
+    def make() -> None:
+        effort = FULL if _has_vectors(code) else SCALAR
+        cache.put(key, object_code(translate(code, mode, choices, FULL), effort))
+
+    _MAKER.submit(make)
+
+
+_ASKED: set[str] = set()
+_MAKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="native code")

@@ -91,9 +91,9 @@ class _Maker:
         for name in self._swaps.functions:
             if name in table and name not in plain.__globals__:
                 found[name] = self._swaps.functions[name](table[name])
-        for name, value in plain.__globals__.items():
-            if not name.startswith("__"):
-                found[name] = self._value(name, value, plain)
+        for name in _names(plain.__code__):
+            if name in plain.__globals__:
+                found[name] = self._value(name, plain.__globals__[name], plain)
         return found
 
     def _value(self, name: str, value: Any, plain: types.FunctionType) -> Any:
@@ -129,6 +129,12 @@ class _Maker:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return self._number(value)
         return value
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """Names that a function's code, and that of functions inside of it, may look up."""
+    inner = (_names(c) for c in code.co_consts if isinstance(c, types.CodeType))
+    return set(code.co_names).union(*inner)
 
 
 def _is_in(module: str, rooms: tuple[str, ...]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -200,10 +200,13 @@ def selftest(
     run: Callable[[int, State], Outcome],
     image: Image,
     progress: Callable[[int], object] = lambda done: None,
+    only: Collection[str] = (),
 ) -> Report:
-    """Run all probes by ``run`` and judge them. ``image``: the agent that the board runs."""
+    """Run all probes by ``run`` and judge them. ``image``: the board's agent; ``only``: these facts."""
     expected, report, done = _Expected(image), Report(), 0
     for number, probe in enumerate(PROBES):
+        if only and not set(only) & set(probe.facts):
+            continue
         for state in states(probe, number):
             seen = run(number, state)
             predicted = list(expected.outcomes(number, probe, state))

@@ -76,8 +76,8 @@ class Session:
 
         Raises LinkFault when nobody answers, or when the line changes bytes.
         """
+        self._window = Window()  # first: HELLO carries its ack
         self._number = self._new_number()
-        self._window = Window()
         self._hello = None
         self._greet(time.monotonic() + self.timing.patience)
         self._window.size = self.hello.window
@@ -85,11 +85,12 @@ class Session:
 
     def _new_number(self) -> int:
         """Random; HELLO with it has no line ends, so that a line that converts them lets it pass."""
-        while True:
+        for _ in range(1000):
             self._number = secrets.randbelow(0xFFFFFFFE) + 1
             hello = encode(self._frame(Type.HELLO, HELLO_WORD.to_bytes(4, "little")))
             if not {0x0A, 0x0D} & set(hello):
-                return self._number
+                break
+        return self._number
 
     def _greet(self, end: float) -> None:
         """HELLO until it is answered. The nonce may be another one: the caller looks."""

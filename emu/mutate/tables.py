@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from rich.console import Console
 from rich.table import Table
 
-from emu.mutate.result import Result, Status
+from emu.mutate.result import Result, Status, reasons
 from emu.mutate.score import Score, by_generator, by_kernel, by_rule, grouped, score, share
 
 _HEAD = (
@@ -124,7 +124,7 @@ def _listed(results: list[Result]) -> Iterator[str]:
     if not results:
         yield "None."
     for r in results:
-        why = r.reason or "nobody has looked longer yet"
+        why = r.reason or f"{reasons().get(r.mutant.ident, 'open')} (no long look yet)"
         yield f"- `{r.mutant.ident}` {r.mutant.where} ({r.mutant.rule}): `{r.mutant.what}`: {why}"
     yield ""
 

@@ -27,19 +27,22 @@ def requantize_double(sums: AnyArray, multiplier: int, shift: int) -> S32Array:
     high = np.minimum(_toward_zero(product + nudge, 31), _HIGH)
     half = (1 << right) >> 1
     away = np.where(high >= 0, (high + half) >> right, -((-high + half) >> right))
-    return away.astype(np.int32)
+    rounded: S32Array = away.astype(np.int32)
+    return rounded
 
 
 def requantize_single(sums: AnyArray, multiplier: int, shift: int) -> S32Array:
     """int32 [n] from int32 [n]; rounds once, on all bits of the product. ``shift`` -31..30."""
     total = 31 - shift
     product = sums.astype(np.int64) * multiplier
-    return np.clip((product + (1 << (total - 1))) >> total, _LOW, _HIGH).astype(np.int32)
+    rounded: S32Array = np.clip((product + (1 << (total - 1))) >> total, _LOW, _HIGH).astype(np.int32)
+    return rounded
 
 
 def requantize_float_even(sums: AnyArray, scale: np.float32) -> S32Array:
     """int32 [n] from int32 [n]: rint of the float32 product with ``scale``."""
-    return np.rint(sums.astype(np.float32) * np.float32(scale)).astype(np.int32)
+    rounded: S32Array = np.rint(sums.astype(np.float32) * np.float32(scale)).astype(np.int32)
+    return rounded
 
 
 def _wrapped(x: AnyArray) -> AnyArray:

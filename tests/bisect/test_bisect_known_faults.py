@@ -38,7 +38,7 @@ def bisected(mutant: str, symbol: str, toolchain: Toolchain, folder: Path) -> tu
 def lines_of(found: Finding, file: str) -> list[int]:
     """Source lines in a file that the finding points to."""
     assert found.instruction is not None
-    return [place.line for place in found.instruction.places if place.file.endswith(file)]
+    return [place.line for place in found.places if place.file.endswith(file)]
 
 
 def test_b001_the_early_end_of_a_loop(toolchain: Toolchain, tmp_path: Path):

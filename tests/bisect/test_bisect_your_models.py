@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from emu.cli import main
+from emu.kernels.spec import REGISTRY
 from emu.toolchain import Toolchain
 from emu.toolchain.build import firmware_folder
 from emu.verify.modelspec import MODELS
@@ -143,3 +144,48 @@ def test_a_place_that_is_none_is_told(bench: Bench):
     result = bench.verify(bench.elf("plain2", taps=False), "places.py")
     assert result.exit_code == 2, result.output
     assert "nowhere" in result.output
+
+
+KERNEL_SPEC = """
+import numpy as np
+from emu.kernels.spec import Tensor, kernel
+
+
+@kernel("relu", Tensor("x", "int8", (16,), role="inout", values="s8_full"))
+def relu(x):
+    np.maximum(x, 0, out=x)
+
+
+@kernel("dense", Tensor("x", "int8", (16,), values="s8"), Tensor("w", "int8", (4, 16), values="s8"),
+        Tensor("y", "int32", (4,), role="out"))
+def dense(x, w, y):
+    y[:] = w.reshape(4, 16).astype(np.int32) @ x.astype(np.int32)
+"""
+RELU = (("x[i] > 0 ? x[i] : 0", "x[i] > 1 ? x[i] : 0"),)
+
+
+@pytest.mark.parametrize(("spec", "taps"), [("mymodel.py", True), ("mymodel_places.py", False)])
+def test_a_model_of_yours_is_bisected_down_to_the_line(bench: Bench, tmp_path: Path, spec: str, taps: bool):
+    for symbol in ("relu", "dense"):
+        REGISTRY.pop(symbol, None)
+    MODELS.clear()
+    (bench.folder / "kernels.py").write_text(KERNEL_SPEC)
+    good, bad = bench.elf(f"good{taps}", taps=taps), bench.elf(f"bad{taps}", RELU, taps=taps)
+    words = ["bisect", "spec", bench.folder / spec, "--elf", bad, "--good", good]
+    words += ["--kernels", bench.folder / "kernels.py", "--out", tmp_path, "--json", tmp_path / "r.json"]
+    result = CliRunner().invoke(main, [*map(str, words)])
+    assert result.exit_code == 1, result.output
+    found = json.loads((tmp_path / "r.json").read_text())
+    assert found["stage"]["first"] == "relu"
+    assert found["stage"]["wrong_on_golden_inputs"] == ["relu"]
+    assert found["culprit"] == "relu", result.output
+    assert found["kernel"]["smallest"]["nonzero_inputs"] == 1
+    assert found["instruction"]["where"]["symbol"] == "relu"
+
+
+def test_an_equal_model_of_yours_has_nothing_to_bisect(bench: Bench, tmp_path: Path):
+    MODELS.clear()
+    words = ["bisect", "spec", bench.folder / "mymodel.py", "--elf", bench.elf("equal"), "--out", tmp_path]
+    result = CliRunner().invoke(main, [*map(str, words)])
+    assert result.exit_code == 0, result.output
+    assert "equal: 60 stages compared" in result.output

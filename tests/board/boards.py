@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import subprocess
 import sys
@@ -73,7 +74,8 @@ def _doing(board: Board) -> str:
 def esptool(url: str, *arguments: str, ok: bool = True) -> str:
     """Run esptool as a program; what it printed. ``ok``: it has to succeed."""
     command = [sys.executable, "-m", "esptool", "--chip", "esp32s3", "--port", url, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    patient = {**os.environ, "ESPTOOL_CFGFILE": str(Path(__file__).with_name("esptool.cfg"))}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=patient)
     if ok:
         assert done.returncode == 0, done.stdout + done.stderr
     else:

@@ -166,7 +166,7 @@ def test_wrong_dtype_of_a_spec_shows(strange):
     path.write_text(path.read_text().replace('"x", "int8"', '"x", "int32"').replace("s8_full", "s32"))
     code, text = emu("verify", "--elf", strange, "--spec", path, "--no-memory")
     assert code == 2
-    assert "good: parameter x is int8_t * in C, int32 * in the spec" in text
+    assert "good: parameter x is const int8_t * in C, int32 * in the spec" in text
 
 
 def test_stepper_tier_and_fused_option_run(strange):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from emu.link.client import Client
 from emu.link.facts import load_facts, save_facts
 from emu.link.ports import Line
 from emu.link.session import Session, Timing
+from emu.verify.command import VerifyRequest
 
 
 def emu(*arguments: str) -> Result:
@@ -23,6 +25,15 @@ def emu(*arguments: str) -> Result:
 def verify(url: str, folder: Path, *arguments: str) -> Result:
     chosen = ("--kernel", "relu_in_place", "--kernel", "add_array", "--examples", "8", "--no-memory")
     return emu("verify", "--port", url, "--out", str(folder), *chosen, *arguments)
+
+
+@pytest.fixture(autouse=True)
+def little_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small failing cases are not what is tested here."""
+    options = VerifyRequest.options
+    monkeypatch.setattr(
+        VerifyRequest, "options", lambda self, elf: replace(options(self, elf), shrink_calls=5)
+    )
 
 
 def plant(server, kernel: str, mode: int) -> None:
@@ -78,7 +89,7 @@ def test_port_and_target_belong_together(arguments: tuple[str, ...]) -> None:
 
 
 def test_boards(serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emu.link.find.list_ports.comports", list)
+    monkeypatch.setattr("emu.link.discover.devices", list)
     monkeypatch.setattr("emu.link.discover.PROBE", Timing(patience=60))
     url = serve().url
     done = emu("boards", url)

@@ -24,7 +24,7 @@ from emu.link.client import Client
 from emu.link.errors import BoardFault, BoardReset, LinkFault, Refused
 from emu.link.find import Finder
 from emu.link.ports import Line
-from emu.link.requests import Place, Word, call_request
+from emu.link.requests import Place, Word, call_request, check_request
 from emu.link.session import Session, Timing
 
 QUICK = Timing(first=0.03, longest=0.3, silent=20.0, patience=120.0, hello=0.2, reopen=0.02)
@@ -389,4 +389,18 @@ def test_another_board_is_no_continuation(serve) -> None:
     first.close()
     with pytest.raises(LinkFault, match="another board answers: MAC 00:00:00:00:00:07"):
         board.attempt(carry)
+    board.close()
+
+
+def test_sessions_begin_anew_after_any_number_of_requests(serve) -> None:
+    """10 and 13 are line ends: a number for HELLO is found all the same."""
+    server = serve()
+    board = Board(server.url, timing=QUICK)
+    for count in range(1, 16):
+        client = board.client()
+        client.ask([check_request([])] * count)
+        server.agent.library.host_start(0)
+        with pytest.raises(BoardReset):
+            client.ask([check_request([])])
+        board._client = None
     board.close()

@@ -94,7 +94,8 @@ class Campaign:
     def _translate(self, row, cases):
         texts, declarations = [], set()
         for number, (pc, word, begin) in enumerate(cases):
-            self._put(self.native, row, pc, word)
+            for side in (self.stepped, self.native):  # code is memory too: a load may reach it
+                self._put(side, row, pc, word)
             reader = Reader(self.native.memory, self.choices.readings["float_pair_coprocessor"])
             hints = frozenset() if begin is None else frozenset({(begin, pc + row.length)})
             code = discover(reader, pc, hints, True, limit=1)
