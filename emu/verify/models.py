@@ -33,8 +33,8 @@ from emu.models.t2i.mirror import Request, T2iMirror
 from emu.models.ternary.mirror import TernaryMirror
 from emu.models.tinylm.mirror import TinylmMirror
 from emu.numerics.types import AnyArray
-from emu.verify.errors import TargetFault
 from emu.verify.compare import Difference, decimal, difference, hexadecimal
+from emu.verify.errors import TargetFault
 from emu.verify.verdict import Verdict, exit_code
 
 SEEDS: Final = (1, 2, 3)
