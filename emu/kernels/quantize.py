@@ -119,7 +119,7 @@ def quantize_static_s8(x: F32Array, q: S8Array, n: np.int32, s: np.float32) -> N
     Tensor("q", "int8", ("n",), role="out", values="s8_full"),
     N_SCALAR,
     Tensor("a_scale", "float32", (1,), role="out"),
-    dims=(Dim("n", 1, 300, special=TAILS[1:]), KIND),
+    dims=(Dim("n", 1, 1500, special=TAILS[1:]), KIND),
     returns="int32",
     source="numerics 8",
     faults=(Fault("no elements", 1, {"n": 0}), Fault("negative n", 1, {"n": below_zero("n")})),

@@ -1,7 +1,7 @@
 """Contents that quantizers are tested with, beyond everyday values.
 
-The dimension ``kind`` chooses: 0 to 3 leave the drawn values alone; 4 makes exact ties; 5 goes to the end of
-the small numbers; 6 takes any finite bit pattern; 7 plants an element that is not finite.
+The dimension ``kind`` chooses: 0 to 3 leave the drawn values alone; 4 makes ties, exact or nearly; 5 goes to
+the end of the small numbers; 6 takes any finite bit pattern; 7 plants an element that is not finite.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ _NOT_FINITE_PATTERNS = np.array(
 
 
 def _ties(row: Array, rng: np.random.Generator, unit: np.float32) -> None:
-    """Multiples of half a unit within +-127 units, the largest magnitude exactly 127 units."""
+    """Multiples of half a unit within +-127 units, the largest magnitude exactly 127 units.
+
+    Where the unit is no power of two, products with the scale end next to ties, on either side: a rounding
+    that is left out (a fused multiply-add) shows there and hardly anywhere else.
+    """
+    if rng.random() < 0.5:
+        unit = np.float32(unit * np.float32(1 + rng.random()))
     halves = rng.integers(-254, 255, row.size).astype(np.float32) * np.float32(0.5)
     halves[rng.integers(row.size)] = rng.choice(np.array([-127, 127], np.float32))
     with np.errstate(all="ignore"):

@@ -34,15 +34,16 @@ def parse(text: bytes, base: int) -> tuple[int, int]:
     match = _NUMBER.match(text)
     assert match is not None
     sign, prefix, digits = match.groups()
-    if prefix and base not in (0, 16):
-        prefix, digits = None, b"0"
+    start = match.start(3)
+    if prefix and base not in (0, 16):  # no prefix then: a zero, and an x that is a digit or not
+        prefix, digits, start = None, prefix + digits, match.start(2)
     base = base or (16 if prefix else 8 if digits[:1] == b"0" else 10)
     values = [_DIGITS.index(chr(b).lower()) for b in digits]
     count = next((i for i, v in enumerate(values) if v >= base), len(values))
     if not count:
         return (0, match.start(3) - 1) if prefix else (0, 0)
     number = int(digits[:count], base)
-    return (-number if sign == b"-" else number), match.start(3) + count
+    return (-number if sign == b"-" else number), start + count
 
 
 @rom_function("strtol")

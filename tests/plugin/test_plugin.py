@@ -33,9 +33,12 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
 
 
 class _Modules:
+    def __init__(self) -> None:
+        self._before = set(sys.modules)
+
     def restore(self) -> None:
         for name in [n for n in sys.modules if n.startswith(("test_", "emu_spec_"))]:
-            if not hasattr(sys.modules[name], "FEW"):
+            if name not in self._before:
                 del sys.modules[name]
 
 
