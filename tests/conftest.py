@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -34,6 +36,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("long"):
                 item.add_marker(pytest.mark.skip(reason="long campaign; run with --long"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _only_bundled_kernels_afterwards() -> Iterator[None]:
+    """Kernels of spec files that tests load in this process are nobody else's."""
+    yield
+    spec = sys.modules.get("emu.kernels.spec")
+    for symbol, kernel in list(spec.REGISTRY.items() if spec is not None else ()):
+        mirror = getattr(kernel.mirror, "py_func", kernel.mirror)
+        if not str(getattr(mirror, "__module__", "")).startswith("emu.kernels"):
+            del spec.REGISTRY[symbol]
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ def parse(text: bytes, base: int) -> tuple[int, int]:
     sign, prefix, digits = match.groups()
     start = match.start(3)
     if prefix and base not in (0, 16):  # no prefix then: a zero, and an x that is a digit or not
-        prefix, digits, start = None, prefix + digits, match.start(2)
+        digits, start, prefix = prefix + digits, match.start(2), None
     base = base or (16 if prefix else 8 if digits[:1] == b"0" else 10)
     values = [_DIGITS.index(chr(b).lower()) for b in digits]
     count = next((i for i, v in enumerate(values) if v >= base), len(values))
