@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 from emu.isa.encode import encode  # noqa: E402
 from emu.isa.table import rows  # noqa: E402
 from emu.link.probes import PROBES  # noqa: E402
+from tools.generated import write_or_check  # noqa: E402
 
 OUT = ROOT / "firmware" / "agent" / "chip" / "probes.S"
 HEAD = """\
@@ -131,12 +132,7 @@ def text() -> str:
 @click.option("--check", is_flag=True, help="Compare; write nothing.")
 def main(check: bool) -> None:
     """See the help text (the module's docstring)."""
-    fresh = text()
-    if not check:
-        OUT.write_text(fresh)
-    elif not OUT.is_file() or OUT.read_text() != fresh:
-        click.echo(f"{OUT} is not what the table gives\nto mend: python tools/agent_probes.py", err=True)
-        sys.exit(1)
+    write_or_check(OUT, text(), check, "the table gives", "python tools/agent_probes.py")
 
 
 if __name__ == "__main__":

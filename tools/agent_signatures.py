@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))
 from emu.kernels.spec import REGISTRY  # noqa: E402
 from emu.link.signatures import signature  # noqa: E402
 from emu.verify.selection import known_kernels  # noqa: E402
+from tools.generated import write_or_check  # noqa: E402
 
 TABLE = ROOT / "firmware" / "kernels" / "table.c"
 OUT = ROOT / "firmware" / "agent" / "signatures.c"
@@ -43,12 +44,7 @@ def text() -> str:
 @click.option("--check", is_flag=True, help="Compare; write nothing.")
 def main(check: bool) -> None:
     """See the help text (the module's docstring)."""
-    fresh = text()
-    if not check:
-        OUT.write_text(fresh)
-    elif not OUT.is_file() or OUT.read_text() != fresh:
-        click.echo(f"{OUT} is not what the specs give\nto mend: python tools/agent_signatures.py", err=True)
-        sys.exit(1)
+    write_or_check(OUT, text(), check, "the specs give", "python tools/agent_signatures.py")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +10,7 @@ from serial.rfc2217 import PortManager
 
 from emu.board.board import Board
 from emu.board.modem import ModemLines
-from emu.board.transport import Pump, listen, next_client
+from emu.board.transport import Pump, TcpServer
 
 
 class SerialSettings:
@@ -59,40 +58,18 @@ class _Replies:
         self._pump.queue(bytes(data))
 
 
-class Rfc2217Server:
+class Rfc2217Server(TcpServer):
     """``url``: what to give to pyserial. One client at a time."""
+
+    scheme = "rfc2217"
 
     def __init__(self, board: Board, port: int = 0, host: str = "127.0.0.1") -> None:
         """``port`` 0: any free one. Raises BoardError when it cannot be used."""
-        self._board = board
-        self.pump = Pump(board)
-        self._socket, self.port = listen(host, port)
-        self.url = f"rfc2217://{'localhost' if host == '127.0.0.1' else host}:{self.port}"
+        super().__init__(board, port, host)
         self._lines = ModemLines(board)
-        self._is_stopped = False
-        self._thread = threading.Thread(target=self._serve, name="rfc2217", daemon=True)
 
-    def start(self) -> None:
-        """Serve from now on."""
-        self._board.add_listener(self.pump.poke)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Serve nobody any more."""
-        self._is_stopped = True
-        self.pump.stop()
-        self._thread.join()
-        self._socket.close()
-        self.pump.close()
-
-    def _serve(self) -> None:
-        while not self._is_stopped:
-            client = next_client(self._socket, self.pump)
-            if client is not None:
-                with client:
-                    self._talk(client)
-
-    def _talk(self, client: socket.socket) -> None:
+    def talk(self, client: socket.socket) -> None:
+        """Serve one client until it leaves: telnet, its commands set the lines."""
         manager: Any = PortManager(SerialSettings(self._lines), _Replies(self.pump))
         self.pump.run(
             client.fileno(),

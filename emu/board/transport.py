@@ -136,14 +136,16 @@ def next_client(server: socket.socket, pump: Pump) -> socket.socket | None:
 class TcpServer:
     """``url``: what to give to pyserial. One client at a time; the next one waits until it has left."""
 
+    scheme = "socket"
+
     def __init__(self, board: Board, port: int = 0, host: str = "127.0.0.1") -> None:
         """``port`` 0: any free one. Raises BoardError when it cannot be used."""
         self.pump = Pump(board)
         self._board = board
         self._socket, self.port = listen(host, port)
-        self.url = f"socket://{'localhost' if host == '127.0.0.1' else host}:{self.port}"
+        self.url = f"{self.scheme}://{'localhost' if host == '127.0.0.1' else host}:{self.port}"
         self._is_stopped = False
-        self._thread = threading.Thread(target=self._serve, name="tcp", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name=self.scheme, daemon=True)
 
     def start(self) -> None:
         """Serve from now on."""
@@ -163,7 +165,11 @@ class TcpServer:
             client = next_client(self._socket, self.pump)
             if client is not None:
                 with client:
-                    self.pump.run(client.fileno())
+                    self.talk(client)
+
+    def talk(self, client: socket.socket) -> None:
+        """Serve one client until it leaves: bytes as they are."""
+        self.pump.run(client.fileno())
 
 
 class PtyServer:

@@ -22,6 +22,7 @@ from emu.models.t2i.shapes import stage_shape
 from emu.models.ternary.mirror import TernaryMirror, stage_shapes
 from emu.models.tinylm.layout import CONTEXT
 from emu.models.tinylm.mirror import STAGES, TinylmMirror
+from emu.models.tinylm.tokenizer import Tokenizer
 from emu.numerics.types import AnyArray
 
 TargetName = Literal["mirror", "image"]
@@ -128,7 +129,8 @@ def _ternary(
 
 
 def _prompt_tokens(definition: Definition, file: ModelFile) -> list[int]:
-    tokens: list[int] = TinylmMirror(file).tokenizer.encode(definition.text.encode()).tolist()
+    tokenizer = Tokenizer(file.array("tok.start"), file.array("tok.bytes"))
+    tokens: list[int] = tokenizer.encode(definition.text.encode()).tolist()
     if not tokens or len(tokens) + definition.steps > CONTEXT:
         raise PromptError(
             f"a text of {len(tokens)} tokens and {definition.steps} after it; at least one, "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import sqlite3
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -13,9 +12,7 @@ from typing import Any
 
 from emu.ledger.queries import BAD, results_of, runs
 from emu.verify.errors import UsageProblem
-from emu.verify.records import write_whole
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
+from emu.verify.records import write_whole, xml_text
 
 
 def export(connection: sqlite3.Connection, path: Path, last: int) -> int:
@@ -78,5 +75,4 @@ def _testcase(suite: ET.Element, kind: str, result: dict[str, Any]) -> None:
     if result["verdict"] == "equal":
         return
     tag = "failure" if result["verdict"] in BAD else "error"
-    message = _NOT_XML.sub("?", result["message"])
-    ET.SubElement(case, tag, type=result["verdict"], message=message)
+    ET.SubElement(case, tag, type=result["verdict"], message=xml_text(result["message"]))

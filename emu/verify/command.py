@@ -263,12 +263,13 @@ def _many(
     listen: Listener,
 ) -> Campaign:
     what = "exhaustive" if request.exhaustive else "kernels"
-    mark = fingerprint(sha256, options, request.spec, what)
+    sources = source_fingerprint(sha256, options)
+    mark = fingerprint(sources, options, request.spec, what)
     known = {s: r for s, r in _known(request, mark).items() if any(k.symbol == s for k in chosen)}
     ledger = LedgerListener(describe_run(what, options, sha256, mark), listen, known)
     if request.exhaustive:
         part = parse_slice(request.part)
-        campaign = run_exhaustive(chosen, options, make, part, source_fingerprint(sha256, options), ledger)
+        campaign = run_exhaustive(chosen, options, make, part, sources, ledger)
     else:
         memory = Memory(default_folder() if request.memory else None)
         campaign = run_sampled(chosen, options, make, memory, ledger, known)

@@ -10,14 +10,13 @@ from emu.ledger.writer import Result, Run, RunWriter, finished_equal
 from emu.verify.campaign import Campaign, Listener
 from emu.verify.describe import headline
 from emu.verify.options import Options
-from emu.verify.record import source_fingerprint
 from emu.verify.records import package_version
 from emu.verify.results import KernelResult
 
 
-def fingerprint(sha256: str, options: Options, spec: Path | None, what: str) -> str:
-    """SHA-256 over all that decides a result: image, sources, specs, options that matter."""
-    digest = hashlib.sha256(source_fingerprint(sha256, options).encode())
+def fingerprint(sources: str, options: Options, spec: Path | None, what: str) -> str:
+    """SHA-256 over all that decides a result: ``sources`` (source_fingerprint), spec, options that matter."""
+    digest = hashlib.sha256(sources.encode())
     digest.update(spec.read_bytes() if spec is not None and spec.is_file() else b"")
     choices = (what, options.seed, options.examples, options.budget, options.bounds, options.check)
     digest.update(repr(choices).encode())

@@ -54,6 +54,11 @@ def _replace(path: Path, data: bytes) -> None:
         raise
 
 
+def xml_text(text: str) -> str:
+    """The text with ? for what XML cannot hold."""
+    return _NOT_XML.sub("?", text)
+
+
 def package_version() -> str:
     """Version of the installed distribution, or "checkout"."""
     try:
@@ -200,5 +205,5 @@ def _testcase(suite: ET.Element, result: KernelResult, selection: str) -> None:
         body = "\n".join(f"{label:9} {text}" for label, text in lines)
     else:
         message = body = result.error or f"{result.examples} of {result.wanted} examples were run"
-    child = ET.SubElement(case, kind, type=str(result.verdict), message=_NOT_XML.sub("?", message))
-    child.text = _NOT_XML.sub("?", body)
+    child = ET.SubElement(case, kind, type=str(result.verdict), message=xml_text(message))
+    child.text = xml_text(body)

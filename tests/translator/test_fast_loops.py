@@ -1,13 +1,10 @@
 """Loops that get a fast version, at the edges of what its checks allow; see versions.py."""
 
 import random
-from pathlib import Path
 
 import pytest
 
 from emu.cpu.translator import versions
-from emu.cpu.translator.library import Library
-from tests.translator.compare import Pair
 from tests.translator.programs import LITERALS, Program
 from tests.translator.rig import DATA, DATA_SIZE
 
@@ -37,13 +34,6 @@ CLOSERS = (
     ("beqz", {"s": 7}),
 )
 """Branches back; a7 moves."""
-
-
-@pytest.fixture
-def pair(tmp_path):
-    made = Pair()
-    made.translator._library = Library(Path(tmp_path))
-    return made
 
 
 @pytest.fixture

@@ -1,20 +1,9 @@
 """Words that code loads by ``l32r``: constants of a unit until they change."""
 
-from pathlib import Path
-
 import pytest
 
-from emu.cpu.translator.library import Library
-from tests.translator.compare import Pair
 from tests.translator.programs import LITERALS, Program
 from tests.translator.rig import DATA
-
-
-@pytest.fixture
-def pair(tmp_path):
-    made = Pair()
-    made.translator._library = Library(Path(tmp_path))
-    return made
 
 
 def _sum_of_literal(times, store):

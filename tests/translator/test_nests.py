@@ -1,25 +1,15 @@
 """Rows of columns: loops in loops that get one fast version; see nests.py."""
 
 import random
-from pathlib import Path
 
 import pytest
 
 from emu.cpu.translator import nests
-from emu.cpu.translator.library import Library
-from tests.translator.compare import Pair
 from tests.translator.programs import LITERALS, Program
 from tests.translator.rig import DATA, DATA_SIZE
 
 VECTOR_STEPS = (-32, -16, 0, 16, 16, 32, 48)
 SCALAR_STEPS = (-4, -1, 0, 1, 2, 4, 4, 8)
-
-
-@pytest.fixture
-def pair(tmp_path):
-    made = Pair()
-    made.translator._library = Library(Path(tmp_path))
-    return made
 
 
 @pytest.fixture

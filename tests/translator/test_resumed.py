@@ -1,18 +1,12 @@
 """Code that goes on where a slice ended, in the middle of a loop's body."""
 
-from pathlib import Path
-
-import pytest
-
 from emu.bench.build import CHIP, find_image
 from emu.cpu.engine import Engine
 from emu.cpu.options import EngineOptions
 from emu.cpu.state import ExitReason
 from emu.cpu.translator import versions
 from emu.cpu.translator.discover import Reader, discover, ways_to_check
-from emu.cpu.translator.library import Library
 from emu.image import load_image
-from tests.translator.compare import Pair
 from tests.translator.programs import LITERALS, Program
 from tests.translator.rig import CODE, DATA, Side, options
 
@@ -35,13 +29,6 @@ def _program():
     program.emit("bnez", s=7, target="again")
     program.emit("ret")
     return program.assemble()
-
-
-@pytest.fixture
-def pair(tmp_path):
-    made = Pair()
-    made.translator._library = Library(Path(tmp_path))
-    return made
 
 
 def _in_slices(pair, length):

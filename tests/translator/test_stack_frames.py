@@ -1,13 +1,10 @@
 """Frames on the stack that units check once; see stack.py."""
 
 import random
-from pathlib import Path
 
 import pytest
 
 from emu.cpu.translator import stack
-from emu.cpu.translator.library import Library
-from tests.translator.compare import Pair
 from tests.translator.programs import LITERALS, TEXT, Program
 from tests.translator.rig import CODE, CODE_SIZE, DATA, DATA_SIZE, STOP
 
@@ -26,13 +23,6 @@ PLACES = (
     *(DATA + DATA_SIZE - k for k in (0, 1, 4, 20, 40, 60, 64, 80, 100)),
     *(DATA, DATA + 16, DATA + 0x1000 - 20, DATA + 0xFF8, DATA + 3, DATA - 8, CODE + CODE_SIZE - 30, STOP),
 )
-
-
-@pytest.fixture
-def pair(tmp_path):
-    made = Pair()
-    made.translator._library = Library(Path(tmp_path))
-    return made
 
 
 @pytest.fixture

@@ -1,22 +1,12 @@
 """Loops that look into tables whose index only the iteration knows; see versions.py."""
 
 import random
-from pathlib import Path
 
 import pytest
 
 from emu.cpu.translator import versions
-from emu.cpu.translator.library import Library
-from tests.translator.compare import Pair
 from tests.translator.programs import LITERALS, Program
 from tests.translator.rig import DATA, DATA_SIZE
-
-
-@pytest.fixture
-def pair(tmp_path):
-    made = Pair()
-    made.translator._library = Library(Path(tmp_path))
-    return made
 
 
 @pytest.fixture
