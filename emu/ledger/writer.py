@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from emu.ledger.commit import current_commit
 from emu.ledger.database import LedgerError, connect, ledger_error, ledger_path
@@ -107,29 +108,38 @@ class RunWriter:
             self._path = None
 
 
-def finished_equal(fingerprint: str, path: Path | None = None) -> dict[str, Result]:
-    """Results ``equal`` of the last run with that fingerprint if it did not finish: a resumed run skips them.
+UNDECIDED: Final = ("tool error", "link fault", "not run")
+"""Verdicts that say nothing about the code under test: the same may be asked again."""
 
-    Raises LedgerError.
+
+def finished_equal(fingerprint: str, path: Path | None = None) -> dict[str, Result]:
+    """What a resumed run with that fingerprint need not compute again: results ``equal``, by name.
+
+    They are those of the runs since the last complete one, however often these were killed and resumed. A
+    run is complete when it came to its end and has a verdict about the code for each name. Raises
+    LedgerError.
     """
     path = path or ledger_path()
     if path is None or not path.is_file():
         return {}
-    connection = connect(path)
-    try:
-        run = connection.execute(
-            "SELECT id, state FROM runs WHERE fingerprint = ? ORDER BY started DESC, rowid DESC LIMIT 1",
-            (fingerprint,),
-        ).fetchone()
-        if run is None or run["state"] == "finished":
-            return {}
-        rows = connection.execute(
-            "SELECT name, verdict, cases, differ, instructions, seconds, retries, message "
-            "FROM results WHERE run = ? AND verdict = 'equal'",
-            (run["id"],),
-        )
-        return {row["name"]: Result(**dict(row)) for row in rows}
-    except sqlite3.Error as error:
-        raise ledger_error(path, error) from error
-    finally:
-        connection.close()
+    with closing(connect(path)) as connection:
+        try:
+            return _equal_since_complete(connection, fingerprint)
+        except sqlite3.Error as error:
+            raise ledger_error(path, error) from error
+
+
+def _equal_since_complete(connection: sqlite3.Connection, fingerprint: str) -> dict[str, Result]:
+    runs = connection.execute(
+        "SELECT id, state FROM runs WHERE fingerprint = ? ORDER BY started DESC, rowid DESC", (fingerprint,)
+    )
+    newest: dict[str, Result] = {}
+    columns = ", ".join(Result.__dataclass_fields__)
+    for run in runs.fetchall():
+        rows = connection.execute(f"SELECT {columns} FROM results WHERE run = ?", (run["id"],))
+        found = [Result(**dict(row)) for row in rows]
+        if run["state"] == "finished" and not any(result.verdict in UNDECIDED for result in found):
+            break
+        for result in found:
+            newest.setdefault(result.name, result)
+    return {name: result for name, result in newest.items() if result.verdict == "equal"}

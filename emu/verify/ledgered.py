@@ -35,11 +35,11 @@ class LedgerListener:
             self._writer.add(result)
 
     def __call__(self, campaign: Campaign, symbol: str, running: int) -> None:
-        """After every event of the campaign."""
-        self._listen(campaign, symbol, running)
+        """After every event of the campaign. What is told as finished is in the ledger before it is told."""
         if symbol and symbol not in self._told and _finished(campaign.results[symbol]):
             self._told.add(symbol)
             self._writer.add(_result(campaign.results[symbol]))
+        self._listen(campaign, symbol, running)
 
     def end(self, campaign: Campaign, exit_code: int) -> None:
         """The campaign is over; a failure that was improved since is written again."""
