@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emu.link.errors import LinkFault, Refused
-from emu.link.wire import NONE, NULL, STAGE_BYTES, STATUS_TEXT, Type
+from emu.link.wire import NONE, NOWHERE, NULL, STAGE_BYTES, STATUS_TEXT, Type
 
 
 @dataclass(frozen=True)
@@ -158,12 +158,12 @@ def call_request(
     results: Sequence[Place] = (),
     limit: int = 0,
     dirt: int = 0,
+    nowhere: bool = False,
     seconds: float = 60.0,
 ) -> Request:
-    """CALL of a kernel."""
-    head = struct.pack(
-        "<IIIIHH", function.index, function.fingerprint, limit, dirt, len(arguments), len(results)
-    )
+    """CALL of a kernel; ``nowhere``: its pointers lead to where no memory is."""
+    counts = len(arguments) | (NOWHERE if nowhere else 0) << 8, len(results)
+    head = struct.pack("<IIIIHH", function.index, function.fingerprint, limit, dirt, *counts)
     words = b"".join(_argument(a)[:8] for a in arguments)
     return Request(Type.CALL, head + words + b"".join(map(_place, results)), seconds)
 
@@ -209,7 +209,8 @@ def body(request: Request, reply: bytes) -> bytes:
         )
     status = int.from_bytes(reply[:4], "little")
     if status:
-        raise Refused(request.type.name, status, STATUS_TEXT.get(status, "unknown status"))
+        about = int.from_bytes(reply[4:8], "little") if len(reply) == 8 else None
+        raise Refused(request.type.name, status, STATUS_TEXT.get(status, "unknown status"), about)
     return reply[4:]
 
 

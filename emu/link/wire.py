@@ -16,6 +16,10 @@ HELLO_WORD: Final = 0x31554D45
 RESET_WORD: Final = 0x54455352
 NONE: Final = 0xFFFFFFFF
 NULL: Final = 0xFFFFFFFE
+NOWHERE: Final = 1
+"""Flag of CALL."""
+BAD_SIZE: Final = 11
+"""Status of CALL: its sizes lead outside a buffer, or are none that the function takes."""
 REPLY: Final = 0x80
 STAGE_BYTES: Final = 24
 
@@ -71,6 +75,8 @@ STATUS_TEXT: Final = {
     8: "wrong number or kind of arguments",
     9: "a value outside its range",
     10: "not possible on this port",
+    BAD_SIZE: "the sizes lead outside a buffer, or are none that the function takes",
+    12: "pieces of memory overlap, and one of them is written",
 }
 
 _HELLO = struct.Struct("<IIQQIIIIIIIIIIIII32sIIIIIII24s")

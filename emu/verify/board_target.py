@@ -18,8 +18,9 @@ from emu.kernels.spec import Kernel, Tensor
 from emu.link.board import Board
 from emu.link.client import Client
 from emu.link.errors import BoardFault, LinkFault, Refused
-from emu.link.requests import Argument, Called, Function, Place, Word, write_requests
+from emu.link.requests import Argument, Called, Function, Place, Request, Word, write_requests
 from emu.link.signatures import fingerprint, signature
+from emu.link.wire import BAD_SIZE
 from emu.verify.case import Case
 from emu.verify.errors import LinkTrouble, TargetFault, ToolError, UsageProblem
 from emu.verify.layout import GUARD, Layout, place
@@ -73,16 +74,28 @@ class BoardTarget:
         places = _looked_at(layout, span)
         small = Place(_BUFFER, span.at, span.end - span.start)
         wanted = [small] if small.length <= client.hello.payload - 64 else places
-        called = client.call(
-            function,
-            _arguments(kernel, case, layout, span),
-            wanted,
-            limit=self._budget,
-            dirt=case.dirty & 0xFFFFFFFF,
-            before=write_requests(_BUFFER, span.at, before, client.hello.payload),
-        )
+        sent = write_requests(_BUFFER, span.at, before, client.hello.payload)
+        called = self._called(client, function, _arguments(kernel, case, layout, span), wanted, case, sent)
         self._bring_back(client, called, wanted, span)
         return CallResult(layout.outputs(), _returned(kernel, called), called.cycles, layout.damage())
+
+    def _called(
+        self,
+        client: Client,
+        function: Function,
+        arguments: list[Argument],
+        wanted: list[Place],
+        case: Case,
+        before: list[Request],
+    ) -> Called:
+        """The call; sizes that no buffer has are the function's to refuse, and it gets no buffers then."""
+        limit, dirt = self._budget, case.dirty & 0xFFFFFFFF
+        try:
+            return client.call(function, arguments, wanted, limit, dirt, before)
+        except Refused as refusal:
+            if refusal.status != BAD_SIZE:
+                raise
+        return client.call(function, arguments, wanted, limit, dirt, nowhere=True)
 
     def _prepare(self, client: Client) -> None:
         """One buffer over the largest memory, after each new session."""
