@@ -11,10 +11,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from emu.ledger.commit import current_commit
 from emu.ledger.database import LedgerError, connect, ledger_error, ledger_path
+
+Statement = tuple[str, tuple[object, ...]]
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,32 @@ class Result:
     seconds: float = 0.0
     retries: int = 0
     message: str = ""
+    stages: int = 0
+    """Of a model or golden: stages that were compared."""
+    internal_ram: int = 0
+    """Most bytes of internal RAM in use at one time."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a stage of a model takes on the target."""
+
+    instructions: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Session:
+    """What happened on the line to a board; see the table ``sessions``. ``board``: its MAC address."""
+
+    port: str
+    requests: int
+    sent: int
+    received: int
+    mended: int
+    told: str
+    board: str = ""
+    build: str = ""
 
 
 class RunWriter:
@@ -60,17 +89,29 @@ class RunWriter:
         self._started = time.monotonic()
         self._try(lambda: self._begin(run))
 
-    def add(self, result: Result) -> None:
-        """Keep a finished result; a later one of the same name replaces it."""
+    def add(self, result: Result, costs: Mapping[str, Cost] = MappingProxyType({})) -> None:
+        """Keep a finished result; a later one of the same name replaces it. ``costs``: by stage."""
         values = {"run": self.id, **result.__dict__}
-        self._try(lambda: self._insert("results", values, "OR REPLACE"))
+        statements = [_insert("results", values, "OR REPLACE")]
+        for stage, cost in costs.items():
+            named = {"run": self.id, "name": result.name, "stage": stage, **cost.__dict__}
+            statements.append(_insert("stages", named, "OR REPLACE"))
+        self._try(lambda: self._execute(*statements))
+
+    def tell(self, session: Session) -> None:
+        """What happened on the line up to now; a later call replaces it."""
+        values = {"run": self.id, **session.__dict__}
+        statements = [_insert("sessions", values, "OR REPLACE")]
+        if session.board:
+            statements.append(("UPDATE runs SET board = ? WHERE id = ?", (session.board, self.id)))
+        self._try(lambda: self._execute(*statements))
 
     def end(self, exit_code: int, interrupted: bool = False) -> None:
         """The run is over."""
         state = "interrupted" if interrupted else "finished"
         seconds = time.monotonic() - self._started
         statement = "UPDATE runs SET state = ?, seconds = ?, exit_code = ? WHERE id = ?"
-        self._try(lambda: self._execute(statement, (state, seconds, exit_code, self.id)))
+        self._try(lambda: self._execute((statement, (state, seconds, exit_code, self.id))))
 
     def _begin(self, run: Run) -> None:
         commit, dirty = current_commit()
@@ -83,18 +124,17 @@ class RunWriter:
             "host": platform.node(),
             **run.__dict__,
         }
-        self._insert("runs", values)
+        self._execute(_insert("runs", values))
 
-    def _insert(self, table: str, values: Mapping[str, object], conflict: str = "") -> None:
-        names, marks = ", ".join(values), ", ".join("?" * len(values))
-        self._execute(f"INSERT {conflict} INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))
-
-    def _execute(self, statement: str, values: tuple[object, ...]) -> None:
-        """A connection for each statement: workers are forked in between, and SQLite must not be forked."""
+    def _execute(self, *statements: Statement) -> None:
+        """All or none. A connection each time: workers are forked in between, SQLite must not be forked."""
         assert self._path is not None
         with closing(connect(self._path)) as connection:
             try:
-                connection.execute(statement, values)
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in statements:
+                    connection.execute(*statement)
+                connection.execute("COMMIT")
             except sqlite3.Error as error:
                 raise ledger_error(self._path, error) from error
 
@@ -106,6 +146,11 @@ class RunWriter:
         except LedgerError as error:
             self.notes.append(f"this run is not in the ledger from here on: {error}")
             self._path = None
+
+
+def _insert(table: str, values: Mapping[str, object], conflict: str = "") -> Statement:
+    names, marks = ", ".join(values), ", ".join("?" * len(values))
+    return f"INSERT {conflict} INTO {table} ({names}) VALUES ({marks})", tuple(values.values())
 
 
 UNDECIDED: Final = ("tool error", "link fault", "not run")

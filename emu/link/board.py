@@ -37,7 +37,7 @@ class Board:
         self, url: str, image: Image | None = None, timing: Timing | None = None, baud: int | None = None
     ) -> None:
         self.tally = Tally()
-        self.image = image
+        self.image, self.url = image, url
         self._finder = Finder(url)
         self._session = Session(self._open, timing, self.tally)
         self._client: Client | None = None
@@ -57,6 +57,16 @@ class Board:
             raise reason
         self._finder.opened(line.url)
         return line
+
+    @property
+    def identity(self) -> str:
+        """MAC address of the board, once it has answered."""
+        return "" if self._identity is None else _mac(self._identity)
+
+    @property
+    def build(self) -> str:
+        """What the agent says of its firmware, while it is connected."""
+        return "" if self._client is None else f"build {self._client.hello.build:#010x}"
 
     @property
     def session(self) -> Session:

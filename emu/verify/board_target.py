@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from emu.kernels.spec import Kernel, Tensor
+from emu.ledger.writer import Session
 from emu.link.board import Board
 from emu.link.client import Client
 from emu.link.errors import BoardFault, LinkFault, Refused
@@ -145,6 +146,19 @@ class BoardTarget:
     def summary(self) -> str:
         """What happened on the line."""
         return self._board.tally.summary()
+
+    @property
+    def session(self) -> Session:
+        """The same for the ledger."""
+        return session_of(self._board)
+
+
+def session_of(board: Board) -> Session:
+    """What happened on the line to a board up to now."""
+    counts = board.tally.counts
+    carried = (counts["requests"], counts["sent"], counts["received"])
+    told = board.tally.summary()
+    return Session(board.url, *carried, board.tally.mended, told, board.identity, board.build)
 
 
 def judged(work: Callable[[], T]) -> T:

@@ -265,6 +265,6 @@ def test_ctrl_c_prints_what_is_done(tmp_path):
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "interrupted: 1 kernels: 1 not run" in out
+    assert "interrupted: 1 kernel: 1 not run" in out
     assert "Traceback" not in out + err
     assert json.loads(Path("o/report.json").read_text())["interrupted"] is True

@@ -202,4 +202,4 @@ def _facts(kernel: Row) -> tuple[Any, ...]:
     failure = kernel["failure"]
     if failure is None:
         return kernel["verdict"], kernel["examples"], kernel["instructions"], kernel["error"]
-    return kernel["verdict"], failure["example"], failure["message"]
+    return kernel["verdict"], failure["example"]  # how far it was shrunk depends on the time there was
