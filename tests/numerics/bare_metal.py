@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from tests.numerics.bochs import run_machine
+from tests.numerics.bochs import MEMORY, PAGE, run_machine
 from tests.numerics.other_cpu import ObjectCode
 
 Array = np.ndarray[Any, Any]
 SOURCES = Path(__file__).parent / "bare_metal"
 TABLES, PROGRAM, JOB, OPERANDS = 0x100000, 0x200000, 0x400000, 0x600000
-LIMIT = 60 << 20
-PAGE, STACK = 4096, 65536
+STACK = 65536
 FLAGS = [
     "-O1", "-ffreestanding", "-fno-pic", "-fno-stack-protector", "-fcf-protection=none", "-mno-red-zone",
     "-mgeneral-regs-only", "-fno-asynchronous-unwind-tables", "-fno-tree-loop-distribute-patterns",
@@ -80,9 +79,9 @@ class Memory:
 
     def image(self) -> bytes:
         """The finished image: four levels of tables; the last GB below 4 GB (the ROM) is one page."""
-        assert self.next < LIMIT, "the operands are more than the machine's memory"
+        assert self.next < MEMORY, "the operands are more than the machine's memory"
         present, big = 3, 0x80
-        pages = np.zeros(LIMIT // PAGE, np.uint64)
+        pages = np.zeros(MEMORY // PAGE, np.uint64)
         pages[sorted(self.pages)] = np.array(sorted(self.pages), np.uint64) * PAGE + present
         leaves = np.pad(pages, (0, -len(pages) % 512)).tobytes()
         first = TABLES + 3 * PAGE

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from emu.toolchain.apt import PrivateApt, debian_mirror
@@ -34,6 +35,22 @@ OPTIONS = (
 SIGNED = {"DPBDSS": "xy", "DPBDSU": "x", "DPBDUS": "y"}
 """Functions of amx.cc and their operands that are signed bytes."""
 MINUTES = 10
+PAGE, BLOCK, MEMORY = 4096, 8 << 20, 32 << 20
+"""Bytes: the least size of a ROM, the most of memory that one file can fill, and the machine's memory."""
+SETTINGS = f"""
+config_interface: textconfig
+display_library: nogui
+cpu: model=sapphire_rapids, count=1, reset_on_triple_fault=0
+memory: guest={MEMORY >> 20}, host={MEMORY >> 20}, block_size={BLOCK >> 10}
+romimage: file=rom, address={2**32 - PAGE:#x}
+vgaromimage: file=rom
+parport1: enabled=1, file=printed
+clock: sync=none
+log: log
+panic: action=fatal
+error: action=report
+info: action=report
+"""
 
 
 def bochs() -> Path:
@@ -85,9 +102,12 @@ def run_machine(rom: bytes, memory: bytes, address: int) -> bytes:
     """Start a machine with ``memory`` at ``address``; returns what it printed until it stopped itself."""
     with tempfile.TemporaryDirectory(prefix="bochs.") as name:
         folder = Path(name)
-        (folder / "rom").write_bytes(rom)
-        (folder / "memory").write_bytes(memory)
-        (folder / "bochsrc").write_text(_settings(address), encoding="utf-8")
+        (folder / "rom").write_bytes(rom.rjust(PAGE))
+        images = []
+        for number, (place, data) in enumerate(_pieces(memory, address), 1):
+            (folder / f"memory{number}").write_bytes(data)
+            images.append(f"optramimage{number}: file=memory{number}, address={place:#x}\n")
+        (folder / "bochsrc").write_text(SETTINGS + "".join(images), encoding="utf-8")
         command = [str(bochs()), "-q", "-f", "bochsrc"]
         nothing, limit = subprocess.DEVNULL, 60 * MINUTES
         done = subprocess.run(
@@ -99,19 +119,9 @@ def run_machine(rom: bytes, memory: bytes, address: int) -> bytes:
         return (folder / "printed").read_bytes()
 
 
-def _settings(address: int) -> str:
-    return f"""
-config_interface: textconfig
-display_library: nogui
-cpu: model=sapphire_rapids, count=1, reset_on_triple_fault=0
-memory: guest=64, host=64
-romimage: file=rom, address=0xfffffe00
-vgaromimage: file=none
-optramimage1: file=memory, address={address:#x}
-parport1: enabled=1, file=printed
-clock: sync=none
-log: log
-panic: action=fatal
-error: action=report
-info: action=report
-"""
+def _pieces(memory: bytes, address: int) -> Iterator[tuple[int, bytes]]:
+    """Place and content of images that do not cross the blocks in which Bochs keeps memory (4 at most)."""
+    while memory:
+        size = BLOCK - address % BLOCK
+        yield address, memory[:size]
+        address, memory = address + size, memory[size:]
