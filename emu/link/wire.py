@@ -20,6 +20,8 @@ NOWHERE: Final = 1
 """Flag of CALL."""
 BAD_SIZE: Final = 11
 """Status of CALL: its sizes lead outside a buffer, or are none that the function takes."""
+OVERLAP: Final = 12
+"""Status: what is written, and something else, have bytes in common."""
 REPLY: Final = 0x80
 STAGE_BYTES: Final = 24
 
@@ -76,7 +78,7 @@ STATUS_TEXT: Final = {
     9: "a value outside its range",
     10: "not possible on this port",
     BAD_SIZE: "the sizes lead outside a buffer, or are none that the function takes",
-    12: "pieces of memory overlap, and one of them is written",
+    OVERLAP: "pieces of memory overlap, and one of them is written",
 }
 
 _HELLO = struct.Struct("<IIQQIIIIIIIIIIIII32sIIIIIII24s")
