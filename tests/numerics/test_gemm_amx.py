@@ -12,6 +12,8 @@ import llvmlite.binding as llvm
 import pytest
 
 from emu.numerics.gemm import variant
+from emu.toolchain.errors import ToolchainError
+from tests.numerics.bochs import mended
 from tests.numerics.other_cpu import SAPPHIRE_RAPIDS, compile_for, disassembly
 
 on_x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="AMX is an extension of x86-64")
@@ -72,3 +74,20 @@ def test_permission_and_feature_agree():
     assert variant._tiles_granted.__wrapped__() in (
         (True,) if has and platform.system() == "Linux" else (False,)
     )
+
+
+def _operation(name: str, x: str, y: str) -> str:
+    lines = [
+        f"  const {t} {v}byte[4] = {{ {t}({v} & 0xff), {t}({v} >> 24) }};" for t, v in ((x, "x"), (y, "y"))
+    ]
+    return "\n".join([f"BX_CPP_INLINE Bit32u {name}(Bit32u x, Bit32u y)\n{{", *lines, "  return 0;", "}", ""])
+
+
+def test_mending_the_emulator():
+    names = ("DPBDSS", "DPBDSU", "DPBDUS", "DPBDUU")
+    wrong = "".join(_operation(name, "Bit8u", "Bit8u") for name in names)
+    kinds = {"S": "Bit8s", "U": "Bit8u"}
+    right = "".join(_operation(name, kinds[name[4]], kinds[name[5]]) for name in names)
+    assert mended(wrong) == mended(right) == right
+    with pytest.raises(ToolchainError, match="is unknown: no ybyte in DPBDUS"):
+        mended(wrong.replace("ybyte", "zbyte").replace("zbyte", "ybyte", 1))

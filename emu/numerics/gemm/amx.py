@@ -2,7 +2,8 @@
 
 Tiles 0 to 3 hold the sums of 2 x 2 groups (16 rows, a block of 16 outputs), 4 and 5 activations, 6 and 7
 weights: a packed block is a tile of weights as it stands. Rows and columns that do not fill a tile are added
-under a configuration of smaller tiles, so that no byte outside the operands is read.
+under a configuration of smaller tiles, so that no byte outside the operands is read. Tiles belong to a thread
+and are released at the end; :mod:`emu.numerics.gemm.variant` has asked Linux for them, for the whole process.
 """
 
 from __future__ import annotations
