@@ -37,7 +37,13 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--baud", type=click.IntRange(9600, 5_000_000), help="Speed of the board's line, if it can change."
 )
-@click.option("--tier", type=click.Choice(["translator", "stepper"]), default="translator", show_default=True, help="Native code, or step by step.")
+@click.option(
+    "--tier",
+    type=click.Choice(["translator", "stepper"]),
+    default="translator",
+    show_default=True,
+    help="Native code, or step by step.",
+)
 @click.option(
     "--fused",
     type=click.Choice(["fused", "two-roundings"]),
