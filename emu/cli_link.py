@@ -44,7 +44,7 @@ def _tell(board: Found) -> None:
         click.echo(f"  agent {hello.agent}, port {hello.name}, build {hello.build:#010x}, MAC {mac}")
         click.echo(f"  {hello.kernels} kernels, {hello.models} models, {hello.hertz / 1e6:.0f} MHz")
     elif board.why:
-        click.echo(f"  no agent: {board.why}")
+        click.echo(f"  {board.why}")
 
 
 @click.command()

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Any, Final
 
+from emu.link.errors import LinkFault
+
 VERSION: Final = 1
+AGENT_VERSION: Final = 1
+"""Of requests and replies, which HELLO names."""
+SPEC_VERSION: Final = 1
+"""Of docs/numerics.md and docs/models.md, which HELLO names."""
 HEADER: Final = struct.Struct("<BBHIII")
 CHECK_BYTES: Final = 4
 FIRST_PAYLOAD: Final = 1040
@@ -131,6 +137,19 @@ class Hello:
         found = cls(*[*values, _text(fields[25])])
         sane = 320 <= found.payload <= 0xFFFF and 1 <= found.window <= 32
         return found if sane else None
+
+
+def require_versions(hello: Hello) -> None:
+    """Raises LinkFault when the board speaks or computes by another version than this program."""
+    for what, theirs, ours in (
+        ("speaks version {} of docs/wire.md", hello.agent, AGENT_VERSION),
+        ("computes by version {} of docs/numerics.md", hello.spec, SPEC_VERSION),
+    ):
+        if theirs != ours:
+            raise LinkFault(
+                f"the board {what.format(theirs)}, this program knows version {ours}; "
+                "put the agent of this version on it (emu flash), or use the program of its version"
+            )
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ A mark is an HTML comment, invisible to readers, right before the block:
 ``output: NAME``       an output that tools/readme.py writes and checks
 =====================  ==========================================================================
 
-``folder``, ``first`` and ``instead`` that stand before no block are the page's: ``folder: a clone`` runs it in a
-copy of the checkout, ``first`` comes before its first block, ``instead`` counts for all of its blocks.
+``folder``, ``first`` and ``instead`` that stand before no block are the page's: ``folder: a clone`` runs it
+in a copy of the checkout, ``first`` comes before its first block, ``instead`` counts for all of its blocks.
 """
 
 from __future__ import annotations
@@ -157,13 +157,13 @@ def _check(block: Block) -> None:
         return
     if not block.language:
         raise PageError(
-            f"{block.where}: the block names no language; write ```bash, ```console, ```python ... behind its fence, "
-            "or <!-- not run: REASON --> before it"
+            f"{block.where}: the block names no language; write ```bash, ```console, ```python ... "
+            "behind its fence, or <!-- not run: REASON --> before it"
         )
     if block.language in (*SHELL, *DATA, "python"):
         return
     if marks.one("file") is None:
         raise PageError(
-            f"{block.where}: nothing runs a block of `{block.language}`; give it <!-- file: NAME --> and commands that "
-            "use the file, or <!-- not run: REASON -->"
+            f"{block.where}: nothing runs a block of `{block.language}`; give it <!-- file: NAME --> "
+            "and commands that use the file, or <!-- not run: REASON -->"
         )

@@ -27,9 +27,15 @@ LONG_SECONDS = 3600.0
 PORT = re.compile(r"\b77\d\d\b")
 # Commands for what pages do not show: waiting for a server, and one that runs until Ctrl-C.
 HIDDEN = {
-    "wait-for-port": 'for i in {1..600}; do (: >"/dev/tcp/127.0.0.1/$1") 2>/dev/null && exit 0; sleep 0.1; done; exit 1',
-    "for-a-moment": '"$@" >moment.out 2>&1 & until [ -s moment.out ]; do kill -0 $! || break; sleep 0.1; done; '
-    "sleep 2; kill $!; wait $!; code=$?; cat moment.out; rm moment.out; exit $code",
+    "wait-for-port": """
+for i in {1..600}; do (: >"/dev/tcp/127.0.0.1/$1") 2>/dev/null && exit 0; sleep 0.1; done; exit 1
+""",
+    "for-a-moment": """
+"$@" >moment.out 2>&1 &
+until [ -s moment.out ]; do kill -0 $! || break; sleep 0.1; done
+sleep 2; kill $!; wait $!; code=$?
+cat moment.out; rm moment.out; exit $code
+""",
 }
 _EXIT = re.compile(r"exit code (\d+)")
 _PARSE: dict[str, Callable[[str], object]] = {
@@ -116,7 +122,8 @@ class Run:
         )
         if step.shown is not None:
             assert agrees(step.shown, printed), (
-                f"{block.where}\n$ {command}\nthe page shows:\n{masked(step.shown)}\n\nit printed:\n{masked(printed)}"
+                f"{block.where}\n$ {command}\nthe page shows:\n{masked(step.shown)}\n\n"
+                f"it printed:\n{masked(printed)}"
             )
 
     def _pairs(self, block: Block) -> list[tuple[str, str]]:

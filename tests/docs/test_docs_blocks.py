@@ -1,4 +1,4 @@
-"""Every code block of every page is run, in order, or carries a mark that says why not (tests/docs/page.py)."""
+"""Every code block of every page is run, in order, or carries a mark that says why not."""
 
 from __future__ import annotations
 
