@@ -22,11 +22,15 @@ from tests.numerics.other_cpu import ObjectCode
 Array = np.ndarray[Any, Any]
 SOURCES = Path(__file__).parent / "bare_metal"
 TABLES, PROGRAM, JOB, OPERANDS = 0x100000, 0x200000, 0x400000, 0x600000
-STACK = 65536
+STACK, HEAP = 1 << 16, 1 << 20
 FLAGS = [
     "-O1", "-ffreestanding", "-fno-pic", "-fno-stack-protector", "-fcf-protection=none", "-mno-red-zone",
     "-mgeneral-regs-only", "-fno-asynchronous-unwind-tables", "-fno-tree-loop-distribute-patterns",
 ]  # fmt: skip
+
+
+SERVED = {"memset", "memcpy", "NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor"}
+"""What program.c has for the code; anything else that it would call outside of itself is one trap."""
 
 
 class MachineError(AssertionError):
@@ -124,7 +128,9 @@ def _decoded(printed: bytes, products: Sequence[Product]) -> list[tuple[Array, .
     if kind == "TILES":
         raise MachineError(f"product {struct.unpack('<Q', rest)[0]} leaves tiles in use")
     if kind != "RESULTS":
-        raise MachineError({"OUTSIDE": "the code called Python"}.get(kind, f"{kind!r} instead of results"))
+        raise MachineError(
+            {"OUTSIDE": "the code called Python", "HEAP": "no memory"}.get(kind, f"ended with {kind!r}")
+        )
     assert len(rest) == sum(operand.nbytes for p in products for operand in p.operands)
     results, start = [], 0
     for p in products:
@@ -137,7 +143,7 @@ def _decoded(printed: bytes, products: Sequence[Product]) -> list[tuple[Array, .
 
 
 def link(code: ObjectCode) -> tuple[bytes, bytes]:
-    """The ROM and the program around ``code``; all that the code would call outside of itself is one trap."""
+    """The ROM and the program around ``code``."""
     with tempfile.TemporaryDirectory(prefix="bare-metal.") as name:
         folder = Path(name)
         (folder / "code.o").write_bytes(code.data)
@@ -148,11 +154,10 @@ def link(code: ObjectCode) -> tuple[bytes, bytes]:
             return done.stdout
 
         tool("objcopy", f"--redefine-sym={code.symbol}=product", "code.o")
-        outside = {"memset", "memcpy"}
         undefined = [line.split()[-1] for line in tool("nm", "--undefined-only", "code.o").splitlines()]
-        traps = [f"-Wl,--defsym={symbol}=outside" for symbol in undefined if symbol not in outside]
+        traps = [f"-Wl,--defsym={symbol}=outside" for symbol in undefined if symbol not in SERVED]
         sources = [str(SOURCES / "start.S"), str(SOURCES / "program.c")]
-        values = [f"-DTABLES={TABLES:#x}", f"-DJOB={JOB:#x}", f"-DSTACK={STACK}"]
+        values = [f"-DTABLES={TABLES:#x}", f"-DJOB={JOB:#x}", f"-DSTACK={STACK}", f"-DHEAP={HEAP}"]
         script = ["-nostdlib", "-static", "-no-pie", f"-Wl,-T,{SOURCES / 'program.ld'}"]
         tool("gcc", *FLAGS, *values, *script, *traps, *sources, "code.o", "-o", "all.elf")
         for section in ("rom", "program"):

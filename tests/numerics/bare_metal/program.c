@@ -67,6 +67,31 @@ void outside(void) {
     end();
 }
 
+/* numba's arrays (its NRT_MemInfo): what a product allocates lives until its end. */
+struct array {
+    u64 references;
+    void *destructor, *destructor_argument, *data;
+    u64 bytes;
+    void *allocator;
+};
+static u8 heap[HEAP] __attribute__((aligned(64)));
+static u64 heap_used;
+
+struct array *NRT_MemInfo_alloc_aligned(u64 bytes, u32 align) {
+    u64 header = (heap_used + 63) & -64ul;
+    u64 data = (header + sizeof(struct array) + align - 1) & -(u64)align;
+    if (data + bytes > HEAP) {
+        send("HEAP    ", 8);
+        end();
+    }
+    heap_used = data + bytes;
+    struct array *array = (struct array *)(heap + header);
+    *array = (struct array){1, 0, 0, heap + data, bytes, 0};
+    return array;
+}
+
+void NRT_MemInfo_call_dtor(struct array *array) { (void)array; }
+
 /* Whether tiles are configured: none may be after a product. (The bit of their data is upside down in Bochs.) */
 static u32 tiles_in_use(void) {
     u32 low, high;
@@ -94,6 +119,7 @@ void run(void) {
     catch_exceptions();
     for (u64 k = 0; k < job->call_count; k++) {
         const struct call *c = job->calls + k;
+        heap_used = 0;
         product(c->x, c->x_stride, c->rows, c->w, c->w_stride, c->blocks, c->steps, c->init, c->acc, c->acc_stride);
         if (tiles_in_use()) {
             send("TILES   ", 8);
