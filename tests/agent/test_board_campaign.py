@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,8 +141,8 @@ class Outcome:
     """What a campaign found, for its record."""
 
     cases: int
-    wrong: list[tuple[int, str, Verdict, Verdict]]
-    verdicts: dict[Verdict, int]
+    wrong: list[tuple[int, str, Verdict, str]]
+    verdicts: Counter[Verdict]
     seconds: float
     told: str
     line: dict[str, int]
@@ -166,7 +167,7 @@ def run_campaign(
         for number, (kernel, case) in enumerate(work):
             for event in events:
                 event.case(number)
-            found.append(check(kernel, case, mirror, target).verdict)
+            found.append(check(kernel, case, mirror, target))
         for event in events:
             event.case(count)
     finally:
@@ -176,14 +177,14 @@ def run_campaign(
         line.close()
     assert [event.done for event in events] == [disconnects, resets]
     wrong = [
-        (i, work[i][0].symbol, want, got)
+        (i, work[i][0].symbol, want, f"{got.verdict}: {got.fault}")
         for i, (want, got) in enumerate(zip(expected, found, strict=True))
-        if want is not got
+        if want is not got.verdict
     ]
     return Outcome(
         len(found),
         wrong,
-        {v: found.count(v) for v in Verdict if v in found},
+        Counter(outcome.verdict for outcome in found),
         time.monotonic() - started,
         board.tally.summary(),
         line.counts,
@@ -193,7 +194,8 @@ def run_campaign(
 
 def judge(outcome: Outcome, disconnects: int, resets: int) -> None:
     """Nothing wrong, nothing lost, and the planted faults are there."""
-    print(f"\n{outcome.cases} cases in {outcome.seconds:.0f} s: {outcome.verdicts}")
+    verdicts = ", ".join(f"{n} {verdict.value}" for verdict, n in outcome.verdicts.items())
+    print(f"\n{outcome.cases} cases in {outcome.seconds:.0f} s: {verdicts}; wrong: {len(outcome.wrong)}")
     print(f"{outcome.told}\nline: {outcome.line}; starts of the board: {outcome.resets}")
     assert outcome.wrong == []
     assert outcome.verdicts[Verdict.MISMATCH] >= outcome.cases // 10
