@@ -10,8 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SAPPHIRE_RAPIDS = {"NUMBA_CPU_NAME": "sapphirerapids", "NUMBA_CPU_FEATURES": "+amx-tile,+amx-int8"}
-"""The first processor with AMX; it has everything that the other variants need, too."""
+PROCESSORS = {
+    "sapphirerapids": "+amx-tile,+amx-int8",
+    "cascadelake": "+avx512vnni",
+    "haswell": "+avx2",
+    "x86-64": "+sse2",
+}
+"""LLVM's names of the first processors with AMX, AVX-512 VNNI, AVX2, and of any; features that they have.
+
+(Where no feature is named, numba would add those of this machine.)
+"""
 _CODE = """
 import sys
 from pathlib import Path
@@ -31,11 +39,12 @@ class ObjectCode:
     symbol: str
 
 
-def compile_for(processor: dict[str, str], variant: str) -> ObjectCode:
-    """Compile a variant in a process that takes ``processor`` for its own."""
+def compile_for(processor: str, variant: str) -> ObjectCode:
+    """Compile a variant in a process that takes one of PROCESSORS for its own."""
     with tempfile.TemporaryDirectory(prefix="other-cpu.") as folder:
         file = Path(folder) / "object.o"
-        env = {**os.environ, **processor, "NUMBA_CACHE_DIR": folder, "PYTHONPATH": str(ROOT)}
+        own = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": PROCESSORS[processor]}
+        env = {**os.environ, **own, "NUMBA_CACHE_DIR": folder, "PYTHONPATH": str(ROOT)}
         command = [sys.executable, "-c", _CODE, variant, str(file)]
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{variant} cannot be compiled for {processor}:\n{done.stderr}"

@@ -1,15 +1,18 @@
 """All matrix products on a processor with AMX and AVX-512 that this machine need not have: executed by Bochs.
 
-The object code is what the product compiles on a Sapphire Rapids; every byte of its operands is compared with
-exact integers. Needs a mirror of Debian the first time (`--long`).
+The object code is what the product compiles on the first processor with a variant's instructions, and on a
+Sapphire Rapids; every byte of its operands is compared with exact integers. Needs a mirror of Debian the
+first time (`--long`).
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import platform
 import re
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +24,7 @@ from emu.numerics.gemm.variant import NEEDS
 from emu.toolchain.errors import ToolchainError
 from tests.numerics import bochs
 from tests.numerics.bare_metal import MachineError, Product, run_products
-from tests.numerics.other_cpu import SAPPHIRE_RAPIDS, ObjectCode, compile_for, disassembly
+from tests.numerics.other_cpu import compile_for, disassembly
 
 pytestmark = [
     pytest.mark.long,
@@ -30,6 +33,8 @@ pytestmark = [
 ROWS = (0, 1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 65)
 BLOCKS = (0, 1, 2, 3, 4, 5, 8, 9)
 STEPS = (0, 1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 48, 50)
+CODES = [("sapphirerapids", name) for name in NEEDS]
+CODES += [("cascadelake", "vnni"), ("haswell", "avx2"), ("x86-64", "plain")]
 EXTREMES = ((-128, 255), (127, 255), (-128, 0), (127, 0), (-1, 255), (-128, 1))
 """Activation and packed weight of products of one value."""
 
@@ -84,37 +89,39 @@ def _emulator() -> Path:
         pytest.skip(f"no Bochs: {error}")
 
 
-@pytest.fixture(scope="module")
-def codes() -> dict[str, ObjectCode]:
-    return {name: compile_for(SAPPHIRE_RAPIDS, name) for name in NEEDS}
+code_for = functools.cache(compile_for)
 
 
 @pytest.mark.usefixtures("_emulator")
-@pytest.mark.parametrize("name", NEEDS)
-def test_every_variant_is_exact_in_bits(name, codes, capsys):
+@pytest.mark.parametrize(("processor", "name"), CODES)
+def test_every_variant_is_exact_in_bits(processor, name, capsys):
     products = all_products()
     started = time.monotonic()
-    results = run_products(codes[name], products)
+    results = run_products(code_for(processor, name), products)
     for number, (p, (x, w, init, acc)) in enumerate(zip(products, results, strict=True)):
         told = f"{name}, product {number}: {p.rows} rows, {p.blocks} blocks, {p.steps} steps"
         assert np.array_equal(acc, expected(p)), told
         assert all(np.array_equal(a, b) for a, b in ((x, p.x), (w, p.w), (init, p.init))), f"{told}: inputs"
-    size = sum(operand.nbytes for p in products for operand in p.operands)
-    special = re.findall(r"\b(tdpbsud|vpdpbusd|vpmaddwd)\b", disassembly(codes[name]))
     with capsys.disabled():
-        print(
-            f"\n{name}: {len(products)} products, {size:,} bytes of operands, all bits are those of exact "
-            f"integers; {len(special)} x {special[0] if special else 'no special instruction'} in the code; "
-            f"{bochs.version()}, {time.monotonic() - started:.0f} s"
-        )
+        print(f"\n{_told(processor, name, products)}; {bochs.version()}, {time.monotonic() - started:.0f} s")
+
+
+def _told(processor, name, products):
+    size = sum(operand.nbytes for p in products for operand in p.operands)
+    found = re.findall(r"\b(tdpbsud|vpdpbusd|v?pmaddwd)\b", disassembly(code_for(processor, name)))
+    used = ", ".join(f"{count} {special}" for special, count in Counter(found).items())
+    return (
+        f"{name} as compiled for {processor} ({used or 'no special instruction'}): {len(products)} products, "
+        f"{size:,} bytes of operands, all bits are those of exact integers"
+    )
 
 
 @pytest.mark.usefixtures("_emulator")
 @pytest.mark.parametrize("name", NEEDS)
 @pytest.mark.parametrize("operand", ["x", "w", "init", "acc"])
-def test_an_access_beyond_an_operand_would_be_a_fault(name, operand, codes):
+def test_an_access_beyond_an_operand_would_be_a_fault(name, operand):
     """The other tests prove by this that there is none."""
     p = make(33, 3, 17, 1)
     shorter = replace(p, **{operand: getattr(p, operand)[:-1]})
     with pytest.raises(MachineError, match="exception 14"):
-        run_products(codes[name], [shorter])
+        run_products(code_for("sapphirerapids", name), [shorter])
