@@ -30,7 +30,7 @@ class Shell:
         self._bash = subprocess.Popen(
             ["bash", "--noprofile", "--norc"],
             cwd=folder,
-            env={**environment, "ANSWERS": str(write_end)},
+            env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -38,6 +38,7 @@ class Shell:
             start_new_session=True,
             text=True,
         )
+        self._fd = write_end
         os.close(write_end)
 
     def run(self, command: str, seconds: float) -> Done:
@@ -46,7 +47,8 @@ class Shell:
         script, out = self._scratch / f"{self._step}.sh", self._scratch / f"{self._step}.out"
         script.write_text(command + "\n")
         assert self._bash.stdin is not None
-        self._bash.stdin.write(f". '{script}' >'{out}' 2>&1 </dev/null; echo $? >&$ANSWERS\n")
+        # Jobs must not hold the pipe, so that its end shows when a command ends bash itself.
+        self._bash.stdin.write(f". '{script}' >'{out}' 2>&1 </dev/null {self._fd}>&-; echo $? >&{self._fd}\n")
         self._bash.stdin.flush()
         code = self._answer(seconds)
         printed = out.read_text(errors="replace") if out.exists() else ""
