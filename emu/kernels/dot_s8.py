@@ -122,6 +122,7 @@ _DOT: dict[str, Any] = {
         ),
     ),
     "extremes": (
+        {"rows": 3, "cols": 0},
         {"rows": 3, "cols": 40, "x_gap": _FAR},
         {"rows": 2, "cols": _LONG, "x_gap": 0},
         {"rows": 3, "cols": 20, "acc_gap": 1 << 16},
@@ -206,6 +207,7 @@ _GEMM: dict[str, Any] = {
         Fault("too many columns at a misaligned x", 2, _GEMM_TOO_MANY, ("x",)),
     ),
     "extremes": (
+        {"rows": 3, "outs": 2, "cols": 0},
         {"rows": 3, "outs": 2, "cols": 40, "x_gap": _FAR},
         {"rows": 2, "outs": 3, "cols": 40, "w_gap": _FAR},
         {"rows": 2, "outs": 1, "cols": _LONG, "x_gap": 0, "w_gap": 0},

@@ -108,6 +108,7 @@ _FAULTS = (
     Fault("far too many columns", 2, dict.fromkeys(_LONG, FAR_TOO_MANY)),
     Fault("too many columns", 2, _LONG),
 )
+_NO_COLUMNS = tuple({"cols": 0, "outs": 3, "group": group} for group in (32, 16, 64))
 _NO_OUTS = Fault("no outs", 0, {"outs": 0})
 _ALIGNED_FAULTS = (
     Fault("w misaligned", 3, misalign=("w",)),
@@ -132,6 +133,7 @@ _ALIGNED_FAULTS = (
     derived=_PADDED,
     returns="int32",
     source="numerics 10",
+    extremes=_NO_COLUMNS,
     faults=(*_FAULTS, _NO_OUTS, *_ALIGNED_FAULTS, Fault("x misaligned", 3, misalign=("x",))),
 )
 @jit
@@ -181,6 +183,7 @@ def linear_int4_q8(
     },
     returns="int32",
     source="numerics 10",
+    extremes=_NO_COLUMNS,
     faults=(*_FAULTS, _NO_OUTS),
 )
 @jit

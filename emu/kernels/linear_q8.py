@@ -118,6 +118,7 @@ _Q8: dict[str, Any] = {
     "source": "numerics 10",
     "faults": (*_FAULTS, Fault("no outs", 0, {"outs": 0}), *_X_FAULTS),
     "extremes": (
+        {"rows": 3, "outs": 2, "cols": 0},
         {"rows": 3, "outs": 2, "cols": 40, "x_gap": _FAR},
         {"rows": 2, "outs": 3, "cols": 40, "w_gap": _FAR},
         {"rows": 3, "outs": 2, "cols": 20, "y_gap": 1 << 16},
