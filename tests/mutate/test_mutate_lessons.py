@@ -10,8 +10,10 @@ from emu.kernels.shapes import FAR_TOO_MANY, MOST, below_zero, too_short
 from emu.kernels.spec import AND
 from emu.numerics.random import before_xorshift32, xorshift32
 from emu.verify.case import materialise
+from emu.verify.casefit import misfits
 from emu.verify.image_target import BOUNDS_ELEMENTS, ImageTarget
 from emu.verify.options import Options
+from emu.verify.reduce import drawn_dims, with_dims
 from emu.verify.reference import reference_elf
 from emu.verify.shapes import all_dims, elements, tensors
 from emu.verify.strategies import chunk_plans, offset_choices
@@ -46,6 +48,20 @@ def test_sizes_that_no_half_word_holds():
         valid = [c for c in cases if not c.fault and c.dims["rows"] > 1]
         assert any(c.scalars["x_stride"] >= 1 << 16 and c.scalars["cols"] < 1 << 16 for c in valid)
         assert any(c.scalars["cols"] >= 1 << 16 for c in valid)
+
+
+@pytest.mark.parametrize("symbol", ["dot_rows_s8", "gemm_s8", "linear_int4_q8"])
+def test_cases_beyond_the_ranges_fit_their_spec(symbol):
+    """They are saved and replayed like all others, and on the way to the smallest one too."""
+    kernel = KERNELS[symbol]
+    cases = [materialise(kernel, p) for p in chunk_plans(kernel, 0, 0)]
+    assert any(AND in case.fault for case in cases)
+    for case in cases:
+        assert list(misfits(kernel, case)) == [], case.fault
+    if symbol == "dot_rows_s8":
+        far = next(c for c in cases if c.dims["x_gap"] > 3 and not c.fault)
+        nearer = with_dims(kernel, far, {**drawn_dims(kernel, far), "x_gap": 2048}, {})
+        assert list(misfits(kernel, nearer)) == []
 
 
 def test_states_before_others():
