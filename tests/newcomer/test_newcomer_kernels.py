@@ -1,4 +1,4 @@
-"""The function of docs/your-kernels.md with a fault in it, and the draft of its spec (tests/docs runs the page)."""
+"""The function of docs/your-kernels.md with a fault in it, and the draft of its spec."""
 
 from __future__ import annotations
 
