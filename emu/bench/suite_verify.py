@@ -54,12 +54,19 @@ def _campaigns(settings: Settings, elf: Path, report: Report) -> None:
         with tempfile.TemporaryDirectory(prefix="emu-bench-") as folder:
             cold.append(_campaign(elf, settings, folder))
             warm.append(_campaign(elf, settings, folder))
-    columns = ("cases a second", "seconds", "translating, share", "slow tier, share", "both, share")
+    columns = (
+        "cases a second",
+        "seconds",
+        "translating, share",
+        "slow tier, share",
+        "both, share",
+        "units made",
+    )
     table = Table(f"{cold[0]['kernels']} kernels, {settings.examples} examples each", columns)
     for name, runs in (("cold", cold), ("warm", warm)):
         cells = [_each(runs, lambda r: r["examples"] / r["seconds"]), _each(runs, lambda r: r["seconds"])]
         cells += [_each(runs, lambda r, k=k: r[k] / r["worker"]) for k in ("translating", "stepping")]
-        table.add(name, *cells, _each(runs, _share))
+        table.add(name, *cells, _each(runs, _share), _each(runs, lambda r: r["made"]))
     report.tables.append(table)
     share = _each(cold, _share).values.median
     report.bounds.append(Bound("cold, translating and slow tier, share", share, "at most", SHARE_BOUND))
@@ -77,13 +84,20 @@ def _campaign(elf: Path, settings: Settings, folder: str) -> dict[str, Any]:
     environment = {**os.environ, "EMU_CACHE_DIR": folder, "NUMBA_CACHE_DIR": f"{folder}/mirrors"}
     command = [sys.executable, "-m", "emu.bench.verify_once", str(elf), str(settings.examples)]
     command += settings.kernels
+    before = _translations(folder)
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         raise ToolError(f"the measured campaign failed: {done.stderr.strip().splitlines()[-1:]}")
     found: dict[str, Any] = json.loads(done.stdout)
     if found["bad"]:
         raise ToolError(f"{', '.join(found['bad'])}: not equal to the mirror; run emu verify")
+    found["made"] = len(_translations(folder) - before)
     return found
+
+
+def _translations(folder: str) -> set[Path]:
+    """Translated units that are kept in a cache folder."""
+    return {path for path in (Path(folder) / "translated").rglob("*") if path.is_file()}
 
 
 def _targets(settings: Settings, elf: Path, report: Report) -> Table:
