@@ -1,7 +1,7 @@
 """A matrix product's object code without an operating system: its memory image, and what it prints.
 
 Every operand ends where its last page ends, and the pages around it are not mapped: an access beyond it is a
-fault. All operands are printed at the end, so that every byte of them is compared.
+fault, and so is a write to an input. All sums are printed at the end, with the elements between their rows.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ Array = np.ndarray[Any, Any]
 SOURCES = Path(__file__).parent / "bare_metal"
 TABLES, PROGRAM, JOB, OPERANDS = 0x100000, 0x200000, 0x400000, 0x600000
 STACK, HEAP = 1 << 16, 1 << 20
+READ, WRITE, BIG = 1, 3, 0x80
+"""Bits of page table entries."""
 FLAGS = [
     "-O1", "-ffreestanding", "-fno-pic", "-fno-stack-protector", "-fcf-protection=none", "-mno-red-zone",
     "-mgeneral-regs-only", "-fno-asynchronous-unwind-tables", "-fno-tree-loop-distribute-patterns",
@@ -52,55 +54,49 @@ class Product:
     acc: Array
     acc_stride: int
 
-    @property
-    def operands(self) -> tuple[Array, ...]:
-        """Arrays in the order in which they are placed and printed."""
-        return self.x, self.w, self.init, self.acc
-
 
 class Memory:
     """The image from TABLES on, with page tables that map only what was placed."""
 
     def __init__(self) -> None:
         self.data = bytearray(OPERANDS - TABLES)
-        self.pages: set[int] = set()
+        self.pages = np.zeros(MEMORY // PAGE, np.uint64)
         self.next = OPERANDS
 
-    def put(self, address: int, data: bytes) -> None:
+    def put(self, address: int, data: bytes, rights: int = WRITE) -> None:
         """Map the pages of ``data`` and write it."""
         end = address + len(data)
-        self.pages.update(range(address // PAGE, -(-end // PAGE)))
+        for page in range(address // PAGE, -(-end // PAGE)):
+            self.pages[page] = page * PAGE + rights
         self.data.extend(bytes(max(0, end - TABLES - len(self.data))))
         self.data[address - TABLES : end - TABLES] = data
 
-    def place(self, data: bytes) -> int:
-        """Put data so that it ends at the end of a page between pages that are not mapped."""
+    def place(self, operand: Array, rights: int) -> int:
+        """Put an operand so that it ends at the end of a page between pages that are not mapped."""
+        data = operand.tobytes()
         pages = max(1, -(-len(data) // PAGE))
         end = self.next + (pages + 1) * PAGE
-        self.put(end - len(data), data)
+        self.put(end - len(data), data, rights)
         self.next = end
         return end - len(data)
 
     def image(self) -> bytes:
         """The finished image: four levels of tables; the last GB below 4 GB (the ROM) is one page."""
         assert self.next < MEMORY, "the operands are more than the machine's memory"
-        present, big = 3, 0x80
-        pages = np.zeros(MEMORY // PAGE, np.uint64)
-        pages[sorted(self.pages)] = np.array(sorted(self.pages), np.uint64) * PAGE + present
-        leaves = np.pad(pages, (0, -len(pages) % 512)).tobytes()
+        leaves = self.pages.tobytes()
         first = TABLES + 3 * PAGE
         upper = np.zeros((3, 512), np.uint64)
-        upper[0, 0] = TABLES + PAGE + present
-        upper[1, 0] = TABLES + 2 * PAGE + present
-        upper[1, 3] = 0xC0000000 + big + present
-        upper[2, : len(leaves) // PAGE] = np.arange(len(leaves) // PAGE) * PAGE + first + present
+        upper[0, 0] = TABLES + PAGE + WRITE
+        upper[1, 0] = TABLES + 2 * PAGE + WRITE
+        upper[1, 3] = 0xC0000000 + BIG + WRITE
+        upper[2, : len(leaves) // PAGE] = np.arange(len(leaves) // PAGE) * PAGE + first + WRITE
         tables = upper.tobytes() + leaves
         assert first + len(leaves) <= PROGRAM
         return tables + bytes(self.data[len(tables) :])
 
 
-def run_products(code: ObjectCode, products: Sequence[Product]) -> list[tuple[Array, ...]]:
-    """Run products by ``code`` under Bochs; returns x, w, init and acc of each as they are afterwards.
+def run_products(code: ObjectCode, products: Sequence[Product]) -> list[Array]:
+    """Run products by ``code`` under Bochs; returns the ``acc`` of each as it is afterwards.
 
     Raises:
         MachineError: the program ended early.
@@ -110,17 +106,17 @@ def run_products(code: ObjectCode, products: Sequence[Product]) -> list[tuple[Ar
     memory.put(PROGRAM, program)
     calls, ranges = [], []
     for p in products:
-        x, w, init, acc = places = [memory.place(operand.tobytes()) for operand in p.operands]
+        x, w, init = (memory.place(operand, READ) for operand in (p.x, p.w, p.init))
+        acc = memory.place(p.acc, WRITE)
         calls += [x, p.x_stride, p.rows, w, p.w_stride, p.blocks, p.steps, init, acc, p.acc_stride]
-        for place, operand in zip(places, p.operands, strict=True):
-            ranges += [place, operand.nbytes]
+        ranges += [acc, p.acc.nbytes]
     first = JOB + 32
-    head = [len(products), len(ranges) // 2, first, first + 8 * len(calls)]
+    head = [len(products), len(products), first, first + 8 * len(calls)]
     memory.put(JOB, struct.pack(f"<{len(head + calls + ranges)}Q", *head, *calls, *ranges))
     return _decoded(run_machine(rom, memory.image(), TABLES), products)
 
 
-def _decoded(printed: bytes, products: Sequence[Product]) -> list[tuple[Array, ...]]:
+def _decoded(printed: bytes, products: Sequence[Product]) -> list[Array]:
     kind, rest = printed[:8].decode().strip(), printed[8:]
     if kind == "FAULT":
         vector, place, address = struct.unpack("<3Q", rest)
@@ -131,15 +127,12 @@ def _decoded(printed: bytes, products: Sequence[Product]) -> list[tuple[Array, .
         raise MachineError(
             {"OUTSIDE": "the code called Python", "HEAP": "no memory"}.get(kind, f"ended with {kind!r}")
         )
-    assert len(rest) == sum(operand.nbytes for p in products for operand in p.operands)
-    results, start = [], 0
+    sums, start = [], 0
     for p in products:
-        arrays = []
-        for operand in p.operands:
-            arrays.append(np.frombuffer(rest, operand.dtype, operand.size, start))
-            start += operand.nbytes
-        results.append(tuple(arrays))
-    return results
+        sums.append(np.frombuffer(rest, p.acc.dtype, p.acc.size, start))
+        start += p.acc.nbytes
+    assert start == len(rest)
+    return sums
 
 
 def link(code: ObjectCode) -> tuple[bytes, bytes]:

@@ -1,5 +1,5 @@
-/* Calls one matrix product as often as the image says and prints all operands afterwards: the program that
-   runs under Bochs without an operating system (bare_metal.py writes its image and reads what it prints). */
+/* Calls one matrix product as often as the image says and prints the sums afterwards: the program that runs
+   under Bochs without an operating system (bare_metal.py writes its image and reads what it prints). */
 
 typedef unsigned char u8;
 typedef unsigned short u16;
