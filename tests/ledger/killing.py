@@ -54,11 +54,15 @@ class Run:
         )
         return told
 
+    def workers(self) -> list[int]:
+        """Processes that the command started."""
+        return [pid for pid in session_members(self.process.pid) if pid != self.process.pid]
+
     def kill(self, whom: str, rng: random.Random) -> bool:
         """SIGKILL to ``all``, the ``parent`` or one ``worker``; False when there was nobody to kill."""
         if self.process.poll() is not None:
             return False
-        workers = [pid for pid in session_members(self.process.pid) if pid != self.process.pid]
+        workers = self.workers()
         if whom == "worker" and not workers:
             return False
         with contextlib.suppress(ProcessLookupError):
@@ -151,6 +155,8 @@ class Campaign:
             run = self.start("--out", str(self.out), *more)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 run.process.wait(moment)
+            while whom == "worker" and run.process.poll() is None and not run.workers():
+                time.sleep(0.01)
             hit = run.kill(whom, rng)
             output = run.end()
             kept = self.kept()
