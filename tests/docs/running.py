@@ -21,7 +21,7 @@ from tests.docs.page import DATA, ROOT, SHELL, Block, Page
 from tests.docs.shell import Shell
 from tests.docs.shown import agrees, masked
 
-SECONDS = 300.0
+SECONDS = 900.0
 LONG_SECONDS = 3600.0
 # Ports of the pages: each is a free one while they are run, so that nobody is disturbed.
 PORT = re.compile(r"\b77\d\d\b")
@@ -95,7 +95,7 @@ class Run:
             self._step(block, step)
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(block.text)
+        path.write_text(self._exchanged(block.text, block))
         if block.language in DATA:
             _PARSE[block.language](block.text)
         if block.language == "c":
