@@ -66,8 +66,11 @@ def native_call(
     return lambda: function(*words)
 
 
-def onnx_product(a: Any, b: Any) -> Call:
-    """MatMulInteger of onnxruntime on one thread: a uint8 [m][k], b int8 [k][n] constant."""
+def onnx_product(a: Any, b: Any, exact: bool = False) -> Call:
+    """MatMulInteger of onnxruntime on one thread: a uint8 [m][k], b int8 [k][n] constant.
+
+    ``exact``: with session.x64quantprecision, which keeps onnxruntime from instructions that saturate.
+    """
     try:
         import onnx  # type: ignore[import-not-found]
         import onnxruntime  # type: ignore[import-not-found]
@@ -86,6 +89,8 @@ def onnx_product(a: Any, b: Any) -> Call:
     onnx.checker.check_model(model)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
+    if exact:
+        options.add_session_config_entry("session.x64quantprecision", "1")
     session = onnxruntime.InferenceSession(model.SerializeToString(), options)
     return lambda: session.run(None, {"a": a})
 

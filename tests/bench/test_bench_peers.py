@@ -11,7 +11,7 @@ import pytest
 from emu.bench.kernel_subjects import SIZES, Others, subjects
 from emu.bench.naive import naive_product
 from emu.bench.peers import onnx_product, torch_product
-from emu.bench.suite_mirror import _must_be_product, mirror_product
+from emu.bench.suite_mirror import _must_be_product, inexact_peers, mirror_product
 from emu.kernels import load_all
 from emu.verify.errors import ToolError
 from emu.verify.image_target import ImageTarget
@@ -72,6 +72,27 @@ def test_a_wrong_mirror_product_is_not_timed(monkeypatch):
     monkeypatch.setattr("emu.bench.suite_mirror._multiply", lambda *arguments: None)
     with pytest.raises(ToolError, match="wrong on this machine"):
         mirror_product(np.ones((2, 16), np.int8), np.ones((3, 16), np.int8))
+
+
+def test_a_peer_that_saturates_is_named():
+    """Pairs of products in 16 bits, as vpmaddubsw adds them; one that is exact; one that is not there."""
+
+    def saturating(x, w):
+        pairs = x.astype(np.int32).reshape(len(x), -1, 2, 1) * w.astype(np.int32).reshape(
+            1, -1, 2, w.shape[1]
+        )
+        return lambda: [np.clip(pairs.sum(axis=2), -32768, 32767).sum(axis=1)]
+
+    def missing(x, w):
+        raise LookupError
+
+    def exact(x, w):
+        return lambda: x.astype(np.int32) @ w.astype(np.int32)
+
+    (found,) = inexact_peers({"a": saturating, "b": exact, "c": missing})
+    assert found.startswith("a is not exact: ")
+    assert found.endswith("% of its sums of the whole range are wrong")
+    assert inexact_peers({"torch": lambda x, w: exact(x.view(np.int8), w)}) == []
 
 
 def test_a_peer_with_another_product_is_not_timed():
