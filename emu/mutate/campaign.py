@@ -96,6 +96,9 @@ class Campaign:
         return result.looked_at.get(result.kernels[0], 0) < wanted
 
     def _is_current(self, result: Result) -> bool:
+        """Whether the example that has killed it is still drawn, or all those that have not."""
+        if result.status is Status.KILLED:
+            return self.drawn.example(result.kernel, result.example) == result.drawn.get(result.kernel)
         return all(self.drawn.digest(symbol) == digest for symbol, digest in result.drawn.items())
 
     def _workers(self, parent: int) -> Path:

@@ -30,8 +30,16 @@ class Drawn:
             self._plans[symbol] = found[: self._examples]
         return self._plans[symbol]
 
+    def example(self, symbol: str, number: int) -> str:
+        """A digest of one example, "" when there is none."""
+        if symbol not in self._kernels or not 0 <= number < self._examples:
+            return ""
+        state = hashlib.sha256()
+        _add(state, materialise(self._kernels[symbol], self.plans(symbol)[number]))
+        return state.hexdigest()[:16]
+
     def digest(self, symbol: str) -> str:
-        """Of everything that a target gets in these examples; "" for a kernel that is not there any more."""
+        """A digest of all examples of a kernel, "" for one that is not there any more."""
         if symbol not in self._kernels:
             return ""
         if symbol not in self._digests:

@@ -179,6 +179,7 @@ class Judge:
                 if outcome.bad:
                     result.seconds = round(time.monotonic() - started, 3)
                     result.status, result.kernel, result.example = Status.KILLED, symbol, number
+                    result.drawn = {symbol: self._drawn.example(symbol, number)}
                     self._tell(result, elf, image, runner.failure(kernel, number, case, outcome))
                     return
 

@@ -36,7 +36,8 @@ class Result:
     ``how``: mismatch, hang, or the kind of trap. ``example``: number of the example that showed it;
     ``seconds``: until then, without building. ``weight`` and ``size``: non-neutral and all input elements of
     the shrunk case. ``good``, ``bad``: the place that lockstep names in the two images. ``looked_at``:
-    examples of a long check by kernel. ``drawn``: digest of the default examples that it ran, by kernel.
+    examples of a long check by kernel. ``drawn``: digest of the example that killed it, or by kernel of
+    all examples that did not.
     """
 
     mutant: Mutant
