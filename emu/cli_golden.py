@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,31 @@ _PATH = click.Path(path_type=Path)
 _FOLDER = click.option("--folder", type=_PATH, help="Where the goldens are; default: golden/models.")
 _ELF = click.option("--elf", type=_PATH, help="Firmware image; default: the bundled reference image.")
 _QUIET = click.option("-q", "--quiet", is_flag=True, help="Print only what is not equal.")
+
+
+def _machine(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--gemm and --cpu: the mirrors as on another machine."""
+    command = click.option(
+        "--gemm", metavar="VARIANT", help="Matrix product of the mirror: vnni, avx2, plain, ..."
+    )(command)
+    return click.option(
+        "--cpu",
+        metavar="NAME",
+        help="Mirrors compiled for this processor of LLVM's: x86-64, x86-64-v3, generic, ...",
+    )(command)
+
+
+def _choose_machine(gemm: str | None, cpu: str | None) -> None:
+    """Both are read when the mirrors are imported, which is later.
+
+    The matrix product for a lesser processor is the plain one, unless another is asked for.
+    """
+    if cpu:
+        os.environ |= {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": ""}
+    if gemm or cpu:
+        os.environ["EMU_GEMM"] = gemm or "plain"
+
+
 _NAMES = click.argument("names", nargs=-1)
 
 
@@ -40,9 +66,19 @@ def golden() -> None:
 @_QUIET
 @_ELF
 @_FOLDER
+@_machine
 @guarded
-def record(names: tuple[str, ...], folder: Path | None, elf: Path | None, quiet: bool, **own: Any) -> int:
+def record(
+    names: tuple[str, ...],
+    folder: Path | None,
+    elf: Path | None,
+    quiet: bool,
+    gemm: str | None,
+    cpu: str | None,
+    **own: Any,
+) -> int:
     """Record goldens: bundled ones by name (default: all), recorded ones again, or your own by --kind."""
+    _choose_machine(gemm, cpu)
     from emu.goldens.command import run_record
 
     return run_record(names, _folder(folder), elf, own, quiet)
@@ -54,16 +90,17 @@ def record(names: tuple[str, ...], folder: Path | None, elf: Path | None, quiet:
     "--target", type=click.Choice(["mirror", "image", "both"]), default="both", show_default=True,
     help="What is compared with the goldens.",
 )  # fmt: skip
-@click.option("--gemm", metavar="VARIANT", help="Matrix product of the mirror: vnni, avx2, plain, ...")
+@_machine
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - for standard output.")
 @_QUIET
 @_ELF
 @_FOLDER
 @guarded
-def check(names: tuple[str, ...], gemm: str | None, folder: Path | None, **options: Any) -> int:
+def check(
+    names: tuple[str, ...], gemm: str | None, cpu: str | None, folder: Path | None, **options: Any
+) -> int:
     """Compute goldens again and compare every stage. Stale goldens are refused, not compared."""
-    if gemm:
-        os.environ["EMU_GEMM"] = gemm  # read when the mirrors are imported
+    _choose_machine(gemm, cpu)
     from emu.goldens.command import run_check
 
     return run_check(names, _folder(folder), **options)

@@ -69,18 +69,6 @@ def test_a_golden_of_ones_own(tmp_path: Path) -> None:
     assert run("check", "--folder", tmp_path).exit_code == 0
 
 
-@pytest.mark.parametrize("variant", ["amx", "vnni", "avx2", "plain"])
-def test_other_processor_features_give_the_same_bits(variant: str) -> None:
-    from emu.numerics.gemm.variant import available
-
-    if variant not in available():
-        pytest.skip(f"this processor has no {variant}")
-    code = "from emu.cli import main; main()"
-    words = ["golden", "check", "t2i-extreme", "--target", "mirror", "--gemm", variant, "--folder", BUNDLED]
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_a_variant_that_does_not_exist_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EMU_GEMM", raising=False)
     code = "from emu.cli import main; main()"
