@@ -13,8 +13,8 @@ A mark is an HTML comment, invisible to readers, right before the block:
 ``output: NAME``       an output that tools/readme.py writes and checks
 =====================  ==========================================================================
 
-``folder``, ``first`` and ``instead`` that stand before no block are the page's: ``folder: a clone`` runs it
-in a copy of the checkout, ``first`` comes before its first block, ``instead`` counts for all of its blocks.
+``folder: a clone``, anywhere, runs the page in a copy of the checkout. ``first`` and ``instead`` that stand
+before no block are the page's: ``first`` comes before its first block, ``instead`` counts for all of them.
 """
 
 from __future__ import annotations
@@ -120,6 +120,8 @@ def read_page(path: Path) -> Page:
         if token.type == "html_block":
             _read_marks(token.content, marks)
             continue
+        if (folder := marks.values.pop("folder", None)) is not None:
+            of_page.values["folder"] = folder
         if token.type in ("fence", "code_block"):
             block = Block(path, (token.map or [0])[0] + 1, token.info.strip(), token.content, marks)
             _check(block)

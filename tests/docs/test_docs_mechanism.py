@@ -101,6 +101,12 @@ def test_what_is_left_out_is_told_with_its_reason(tmp_path: Path) -> None:
     ]
 
 
+def test_a_page_may_want_a_clone_right_before_a_block(tmp_path: Path) -> None:
+    read = read_page(page(tmp_path, "<!-- folder: a clone -->\n\n<!-- exit: 0 -->\n'''bash\ntrue\n'''\n"))
+    assert read.marks.one("folder") == "a clone"
+    assert read.blocks[0].marks.one("exit") == "0"
+
+
 def test_long_blocks_are_run_when_asked_for(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         run(tmp_path, "<!-- long: an hour of work -->\n'''bash\nfalse\n'''\n", long=True)
