@@ -243,7 +243,7 @@ def test_real_process_exit_codes(tmp_path):
 def test_ctrl_c_prints_what_is_done(tmp_path):
     import signal
 
-    body = "import time; time.sleep(0.05); y[:] = x"
+    body = "import time, pathlib; pathlib.Path('begun').touch(); time.sleep(0.05); y[:] = x"
     command = [
         sys.executable,
         "-m",
@@ -261,7 +261,8 @@ def test_ctrl_c_prints_what_is_done(tmp_path):
         text=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
-    time.sleep(6)
+    while running.poll() is None and not Path("begun").exists():
+        time.sleep(0.05)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130

@@ -111,6 +111,8 @@ class Campaign:
         self.ledger = self.folder / "ledger.sqlite"
         self.out = self.folder / "out"
         self.cache = self.folder / "cache"
+        self.ended = False
+        """Whether a run came to its end before it could be killed: what was kept before it is history."""
         self.expected = self.verdicts(self.run("--json", "undisturbed.json"), "undisturbed.json")
         started = time.monotonic()
         self.run()
@@ -143,7 +145,9 @@ class Campaign:
         whom = ("all", "parent", "worker")[number % 3]
         told, moment = self.killed(rng, whom)
         if number % 4 == 3:
-            told += self.killed(rng, "all", "--resume")[0]
+            self.ended = False
+            more, _ = self.killed(rng, "all", "--resume")
+            told = more if self.ended else told + more
         return self.resumed(f"{number:2} kill {whom:6} after {moment:.2f} s: ", told)
 
     def killed(self, rng: random.Random, whom: str, *more: str) -> tuple[list[Row], float]:
@@ -163,6 +167,7 @@ class Campaign:
             if hit and (run.process.returncode < 0 or "SIGKILL" in output) and not self.complete():
                 return kept, moment
             longest = max(longest * 0.9, 1.0)
+            self.ended = self.ended or self.complete()
 
     def complete(self) -> bool:
         """Whether the last run has come to its end with a verdict for everything: it was killed too late."""
