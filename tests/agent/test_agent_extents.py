@@ -1,4 +1,4 @@
-"""A hostile client cannot make a kernel reach outside its buffers: what the formulas let pass is really called,
+"""A hostile client cannot make a kernel reach outside its buffers: what the formulas let pass is called,
 and no access lies beside the bytes that they name.
 """
 
