@@ -182,11 +182,13 @@ class BoardModel:
 
 def _prepare(client: Client, data: bytes) -> _Memory:
     size = -(-len(data) // 0x10000) * 0x10000
-    if not any(region.name == "psram" for region in client.regions):
+    shown = {region.name for region in client.regions}
+    if not {"psram", "model"} <= shown:
         try:
             client.map_memories(FLASH_OFFSET, size, 4 * MIB)
         except Refused as refusal:
-            raise RunError(f"the models need PSRAM, and the board shows none ({refusal})") from refusal
+            if "psram" not in shown:
+                raise RunError(f"the models need PSRAM, and the board shows none ({refusal})") from refusal
     by_name = {region.name: (number, region) for number, region in enumerate(client.regions)}
     for buffer, name in ((ARENA, "sram"), (PSRAM, "psram"), (FLASH, "model")):
         if name in by_name:
