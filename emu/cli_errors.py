@@ -27,8 +27,9 @@ def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         context = click.get_current_context()
+        pressed: list[int] = []
         try:
-            with _ended_as_by_ctrl_c():
+            with _ended_as_by_ctrl_c(pressed):
                 code = command(*args, **kwargs) or 0
         except (ClickException, Exit, Abort):
             raise
@@ -38,31 +39,38 @@ def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
             sys.stderr.close()
             code = EXIT_TOOL
         except Exception as error:
-            code = _classify(error)
+            # an interrupted compiler of the mirrors raises what it likes
+            code = _say("interrupted", EXIT_INTERRUPTED) if pressed else _classify(error)
         context.exit(code)
 
     return run
 
 
 @contextlib.contextmanager
-def _ended_as_by_ctrl_c() -> Iterator[None]:
+def _ended_as_by_ctrl_c(pressed: list[int]) -> Iterator[None]:
     """SIGTERM, which CI systems send when time is up, ends a command as Ctrl-C does: with what it has.
 
-    Afterwards the process has the handler that it had before: it may be a program that uses the command.
+    ``pressed`` gets the numbers of the signals that came. Afterwards the process has the handlers that it
+    had before: it may be a program that uses the command.
     """
 
     def interrupt(number: int, frame: object) -> None:
+        pressed.append(number)
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, interrupt)
+    signals = [signal.SIGTERM]
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not in the background of a shell
+        signals.append(signal.SIGINT)
+    before = {number: signal.signal(number, interrupt) for number in signals}
     try:
         yield
     finally:
-        # None: a handler that was not installed from Python, and that Python cannot put back.
-        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+        for number, handler in before.items():
+            # None: a handler that was not installed from Python, and that Python cannot put back.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 def _classify(error: Exception) -> int:
