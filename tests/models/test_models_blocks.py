@@ -9,10 +9,10 @@ from emu.kernels.arrays import place
 from emu.models.blocks import norms
 from emu.models.blocks.attention import INV_SQRT_32, attention, attention_room, quantizing_fails
 from emu.models.blocks.cache import attend, cache_of, cache_room, write_position
-from emu.models.blocks.conv import Conv3x3, conv_f32, conv_room, conv_s8
+from emu.models.blocks.conv import conv_f32, conv_of, conv_room, conv_s8
 from emu.models.blocks.int4 import int4_linear, linear_int4
 from emu.models.blocks.linear import linear, linear_of, quantize_rows, quantized
-from emu.models.blocks.mlp import mlp, mlp_room
+from emu.models.blocks.mlp import gelu_pairs, mlp, mlp_room
 from emu.models.blocks.ternary import bitlinear, bitlinear_of
 from emu.numerics.int4 import int4_weights, pack_int4
 from emu.numerics.tables import gelu_tables
@@ -89,7 +89,7 @@ def test_mlp(rows):
     assert quantize_rows(x, rows, 48, xq) == -1
     layers = linear_of(w1, sw1, b1), linear_of(w2, sw2, b2)
     room, acc = mlp_room(rows, 96), np.zeros(rows * 192, np.int32)
-    assert mlp(xq, rows, *layers, (value, slope), room, acc, found) == -1
+    assert mlp(xq, rows, *layers, gelu_pairs(value, slope), room, acc, found) == -1
     first, second = rows_of(w1), rows_of(w2)
     sizes = N(48), N(192), N(32), N(96)
     status, _ = call(
@@ -166,22 +166,23 @@ def test_convolutions(up, relu, channels, outs):
     rng = np.random.default_rng(channels)
     x = rng.integers(-128, 128, (3, 4, channels)).astype(np.int8)
     w, sw, b = random_layer(rng, outs, 9 * channels)
-    conv, (flat, stride) = Conv3x3(linear_of(w, sw, b), channels), rows_of(w)
+    conv, (flat, stride) = conv_of(w, sw, b), rows_of(w)
     height, width = 3 << up, 4 << up
     head = x.reshape(-1), *map(N, (3, 4, channels, up, relu)), F(0.07), flat, stride, sw, b, N(outs)
-    room, part = conv_room(width, 9 * channels + 3, outs), (N(0), N(height))
+    room, part = conv_room(width, channels, outs), (N(0), N(height))
     scratch = place(np.zeros(1 << 18, np.uint8), 0)
     found, expected = np.zeros((height, width, outs), F), np.zeros((height, width, outs), F)
-    conv_f32(x, conv, up, relu, F(0.07), room, found)
+    for rows in ((0, 2), (2, height)):
+        conv_f32(x, conv, up, relu, F(0.07), rows, room, found)
     assert KERNELS["conv3x3_f32"].mirror(*head, expected.reshape(-1), *part, scratch) == 0
     assert bits(found) == bits(expected)
     other = rng.integers(-127, 128, (height, width, outs)).astype(np.int8)
     found, expected = np.zeros((height, width, outs), np.int8), other.copy()
-    conv_s8(x, conv, up, relu, F(0.07), F(0.1), other, F(0.05), room, found)
+    conv_s8(x, conv, up, relu, F(0.07), F(0.1), other, F(0.05), (0, height), room, found)
     scales = F(0.05), F(0.1)
     assert KERNELS["conv3x3_add_s8"].mirror(*head, *scales, expected.reshape(-1), *part, scratch) == 0
     assert np.array_equal(found, expected)
-    conv_s8(x, conv, up, relu, F(0.07), F(0.1), np.zeros((0, 0, 0), np.int8), F(0), room, found)
+    conv_s8(x, conv, up, relu, F(0.07), F(0.1), np.zeros((0, 0, 0), np.int8), F(0), (0, height), room, found)
     assert KERNELS["conv3x3_s8"].mirror(*head, F(0.1), expected.reshape(-1), *part, scratch) == 0
     assert np.array_equal(found, expected)
 

@@ -6,12 +6,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from emu.models.blocks.linear import GOOD, quantize_row
+from emu.models.blocks.linear import GOOD
 from emu.numerics.bits import bits_of, float_of
 from emu.numerics.constants import ONE, S8_MAX, ZERO, f32
 from emu.numerics.gemm.multiply import multiply
 from emu.numerics.gemm.packing import BLOCK_STEP, DEPTH, LANES, OFFSET
 from emu.numerics.jit import jit
+from emu.numerics.lanes import quantize_line
 from emu.numerics.quantize import NOT_FINITE_BITS, largest_magnitude_bits
 from emu.numerics.rounding import rne
 from emu.numerics.types import F32Array, S8Array, S32Array, U8Array
@@ -20,6 +21,7 @@ _LOW: Final = f32(0xC2AE0000)  # -87
 _LOG2_E: Final = f32(0x3FB8AA3B)
 _C1, _C2, _C3 = f32(0x3F317AFD), f32(0x3E780627), f32(0x3D61512E)
 INV_SQRT_32: Final = f32(0x3E3504F3)
+_SIGNS: Final = np.uint32(0x80808080)
 
 
 class AttentionRoom(NamedTuple):
@@ -33,7 +35,7 @@ class AttentionRoom(NamedTuple):
     start: S32Array
     vt: S8Array
     sv: F32Array
-    column: F32Array
+    columns: F32Array
     acc: S32Array
     logits: F32Array
     top: F32Array
@@ -54,7 +56,7 @@ def attention_room(tokens: int, dh: int = 32) -> AttentionRoom:
         start=np.zeros(max(n, dh), i),
         vt=np.zeros((dh, n), np.int8),
         sv=np.zeros(dh, f),
-        column=np.zeros(n, f),
+        columns=np.zeros((dh, n), f),
         acc=np.zeros(n * max(n, dh), i),
         logits=np.zeros((n, n), f),
         top=np.zeros(n, f),
@@ -86,43 +88,40 @@ def attention_head(qkv: F32Array, tokens: int, d: int, head: int, room: Attentio
     bad = _softmax(tokens, dh, room)
     if bad != GOOD:
         return bad
-    _weighted(tokens, dh, room, out[:, first : first + dh])
+    _weighted(tokens, dh, room, first, out)
     return GOOD
 
 
 @jit
 def _quantize_head(qkv: F32Array, tokens: int, d: int, first: int, room: AttentionRoom) -> int:
-    dh = len(room.row)
+    dh, n = room.vt.shape
+    width = qkv.shape[1]
+    row, queries = room.row.view(np.uint32), room.qp.view(np.uint32)
     for r in range(tokens):
-        scale, _, finite = quantize_row(qkv[r, first : first + dh], room.row)
+        scale, _, finite = quantize_line(qkv, r * width + first, dh, room.row, 0)
         if not finite:
             return r
         room.sq[r] = scale
-        _pack_query(room.row, r, room.qp)
+        place = (r // LANES) * len(row) * LANES + r % LANES
+        for k in range(len(row)):
+            queries[place + k * LANES] = row[k] ^ _SIGNS
     for r in range(tokens):
-        scale, total, finite = quantize_row(qkv[r, d + first : d + first + dh], room.kq[r])
+        scale, total, finite = quantize_line(qkv, r * width + d + first, dh, room.kq, r * dh)
         if not finite:
             return r
         room.sk[r] = scale
         room.start[r] = np.int32(-OFFSET * total)
+    for r in range(tokens):
+        for c in range(dh):
+            room.columns[c, r] = qkv[r, 2 * d + first + c]
     for c in range(dh):
-        for r in range(tokens):
-            room.column[r] = qkv[r, 2 * d + first + c]
-        scale, _, finite = quantize_row(room.column[:tokens], room.vt[c, :tokens])
+        scale, _, finite = quantize_line(room.columns, c * n, tokens, room.vt, c * n)
         if not finite:
             return c
-        room.vt[c, tokens:] = 0
         room.sv[c] = scale
+        for r in range(tokens, n):
+            room.vt[c, r] = 0
     return GOOD
-
-
-@jit
-def _pack_query(row: S8Array, r: int, packed: U8Array) -> None:
-    steps = len(row) // DEPTH
-    place = (r // LANES) * steps * BLOCK_STEP + (r % LANES) * DEPTH
-    for k in range(steps):
-        for i in range(DEPTH):
-            packed[place + k * BLOCK_STEP + i] = np.uint8(np.int32(row[k * DEPTH + i]) + OFFSET)
 
 
 @jit
@@ -138,11 +137,12 @@ def _softmax(tokens: int, dh: int, room: AttentionRoom) -> int:
     top, total, wild = room.top[:n], room.total[:n], np.int32(0)
     top[:] = -np.float32(np.inf)
     total[:] = ZERO
+    acc = room.acc[: tokens * n].reshape(tokens, n)
     for j in range(tokens):
-        sk, line = room.sk[j], room.logits[j, :n]
+        sk = room.sk[j]
         for i in range(n):
-            value = np.float32(room.acc[j * n + i]) * ((room.sq[i] * sk) * INV_SQRT_32)
-            line[i] = value
+            value = np.float32(acc[j, i]) * ((room.sq[i] * sk) * INV_SQRT_32)
+            room.logits[j, i] = value
             top[i] = value if value > top[i] else top[i]
             wild = max(wild, np.int32(bits_of(value) & 0x7FFFFFFF)) if i < tokens else wild
     if wild >= NOT_FINITE_BITS:
@@ -162,25 +162,34 @@ def _first_wild(logits: F32Array, tokens: int) -> int:
 
 @jit
 def _exponentials(tokens: int, n: int, room: AttentionRoom) -> None:
-    steps = (tokens + DEPTH - 1) // DEPTH
-    op = room.op[: n * steps * DEPTH]
-    op[:] = 0
+    blocks, steps = n // LANES, (tokens + DEPTH - 1) // DEPTH
     for j in range(tokens):
-        place = (j // DEPTH) * BLOCK_STEP + j % DEPTH
-        line = room.logits[j, :n]
         for i in range(n):
-            r = exp_not_positive(line[i] - room.top[i])
+            r = exp_not_positive(room.logits[j, i] - room.top[i])
             room.total[i] += r
-            line[i] = r
-        for b in range(n // LANES):
-            start = b * steps * BLOCK_STEP + place
+            room.logits[j, i] = r
+    for j in range(tokens, steps * DEPTH):
+        for i in range(n):
+            room.logits[j, i] = ZERO
+    words = room.op[: n * steps * DEPTH].view(np.uint32).reshape(blocks, steps, LANES)
+    for b in range(blocks):
+        for k in range(steps):
             for i in range(LANES):
-                op[start + i * DEPTH] = np.uint8(rne(line[b * LANES + i] * S8_MAX))
+                words[b, k, i] = _four_weights(room.logits, k * DEPTH, b * LANES + i)
 
 
 @jit
-def _weighted(tokens: int, dh: int, room: AttentionRoom, out: F32Array) -> None:
-    """out [tokens][dh] = weighted values; weights are unsigned, so a product starts at 0."""
+def _four_weights(r: F32Array, j: int, i: int) -> np.uint32:
+    """round(127 r) of four keys from j on for query i, as bytes of a word."""
+    word = np.uint32(rne(r[j, i] * S8_MAX))
+    for k in range(1, DEPTH):
+        word |= np.uint32(rne(r[j + k, i] * S8_MAX)) << np.uint32(8 * k)
+    return word
+
+
+@jit
+def _weighted(tokens: int, dh: int, room: AttentionRoom, first: int, out: F32Array) -> None:
+    """Columns of out from ``first`` on = weighted values; weights are unsigned, so a product starts at 0."""
     blocks = (tokens + LANES - 1) // LANES
     n = blocks * LANES
     steps = (tokens + DEPTH - 1) // DEPTH
@@ -189,10 +198,11 @@ def _weighted(tokens: int, dh: int, room: AttentionRoom, out: F32Array) -> None:
         room.vt.reshape(-1), 0, room.vt.shape[1], dh, room.op, 0, steps * BLOCK_STEP, blocks, steps,
         room.start, 0, room.acc, 0, n,
     )  # fmt: skip
+    acc = room.acc[: dh * n].reshape(dh, n)
     for i in range(tokens):
         a = ONE / (room.total[i] * S8_MAX)
         for c in range(dh):
-            out[i, c] = np.float32(room.acc[c * n + i]) * (a * room.sv[c])
+            out[i, first + c] = np.float32(acc[c, i]) * (a * room.sv[c])
 
 
 @jit

@@ -1,4 +1,8 @@
-"""3x3 convolutions over int8 pictures: rows of patches, then a matrix product."""
+"""3x3 convolutions over int8 pictures: a matrix product of patches that overlap in memory.
+
+A row of the picture is laid out as columns of three pixels; the patch of a pixel is its column and both
+neighbours', so each pixel is copied three times instead of nine.
+"""
 
 from __future__ import annotations
 
@@ -6,71 +10,82 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emu.models.blocks.linear import Linear
+from emu.models.blocks.linear import Linear, linear_of
 from emu.numerics.constants import ONE
 from emu.numerics.gemm.multiply import multiply
-from emu.numerics.gemm.packing import LANES, OFFSET
+from emu.numerics.gemm.packing import DEPTH, LANES, OFFSET
 from emu.numerics.jit import jit
+from emu.numerics.packed import padded
 from emu.numerics.quantize import quantize_clamped
-from emu.numerics.types import F32Array, S8Array, S32Array
+from emu.numerics.types import AnyArray, F32Array, S8Array, S32Array
 
 
 class Conv3x3(NamedTuple):
-    """A convolution: its weights as a linear over 9c columns, and c."""
+    """A convolution: its weights as a linear over 9c columns in the order kx, ky, c; and c."""
 
     layer: Linear
     channels: int
 
 
 class ConvRoom(NamedTuple):
-    """Working memory for one row of the picture: patches, starts of the sums, sums, floats."""
+    """Working memory for a row of the picture: columns of three pixels, starts of the sums, sums, floats."""
 
-    patches: S8Array
+    columns: S8Array
+    totals: S32Array
     start: S32Array
     acc: S32Array
     y: F32Array
 
 
-def conv_of(layer: Linear, channels: int) -> Conv3x3:
-    """A convolution of ``channels`` input channels."""
-    return Conv3x3(layer, channels)
+def conv_of(weights: AnyArray, scale: F32Array, bias: F32Array) -> Conv3x3:
+    """A convolution from int8 weights [outs][9c] in the order ky, kx, c."""
+    outs, columns = weights.shape
+    turned = np.asarray(weights).reshape(outs, 3, 3, -1).transpose(0, 2, 1, 3).reshape(outs, columns)
+    return Conv3x3(linear_of(turned, scale, bias), columns // 9)
 
 
-def conv_room(width: int, columns: int, outs: int) -> ConvRoom:
-    """Room for pictures up to ``width`` pixels wide, 9c up to ``columns``, up to ``outs`` outputs."""
-    blocks = -(-outs // LANES)
+def conv_room(width: int, channels: int, outs: int) -> ConvRoom:
+    """Room for pictures up to ``width`` pixels wide, up to ``channels`` channels and ``outs`` outputs."""
+    lanes = padded(outs, LANES)
     return ConvRoom(
-        np.zeros(width * columns, np.int8),
+        np.zeros((width + 2) * 3 * channels + DEPTH, np.int8),
+        np.zeros(width + 2, np.int32),
         np.zeros(width, np.int32),
-        np.zeros(width * blocks * LANES, np.int32),
+        np.zeros(width * lanes, np.int32),
         np.zeros((width, outs), np.float32),
     )
 
 
 @jit
-def _patches(x: S8Array, channels: int, up: int, relu: bool, row: int, step: int, room: ConvRoom) -> None:
-    """The patches of one picture row: ``patches`` [width][step], step = 9c rounded up to a multiple of 4."""
+def _columns(x: S8Array, channels: int, up: int, relu: bool, row: int, room: ConvRoom) -> None:
+    """Pixels above one another: [width + 2][3][channels]; the patch of a pixel is three of them in turn."""
     height, width = x.shape[0] << up, x.shape[1] << up
-    room.patches[: width * step] = 0
-    for ky in range(3):
-        py = row + ky - 1
-        if py < 0 or py >= height:
-            continue
-        line = x[py >> up]
-        for px in range(width):
-            for kx in range(3):
-                sx = px + kx - 1
-                if sx < 0 or sx >= width:
-                    continue
-                place = px * step + (ky * 3 + kx) * channels
-                out = room.patches[place : place + channels]
-                source = line[sx >> up]
-                for c in range(channels):
-                    out[c] = max(source[c], np.int8(0)) if relu else source[c]
-    for px in range(width):
+    out = room.columns[: (width + 2) * 3 * channels].reshape(width + 2, 3, channels)
+    low = np.int8(0) if relu else np.int8(-128)
+    for px in range(width + 2):
+        sx = (px - 1) >> up
         total = np.int32(0)
-        for k in range(step):
-            total = np.int32(total + np.int32(room.patches[px * step + k]))
+        for ky in range(3):
+            sy = (row + ky - 1) >> up
+            if 0 < px <= width and 0 <= row + ky - 1 < height:
+                for c in range(channels):
+                    value = max(x[sy, sx, c], low)
+                    out[px, ky, c] = value
+                    total = np.int32(total + np.int32(value))
+            else:
+                for c in range(channels):
+                    out[px, ky, c] = 0
+        room.totals[px] = total
+
+
+@jit
+def _starts(width: int, layer: Linear, room: ConvRoom) -> None:
+    """-128 times the sum of each patch and of what a product reads behind it, beside weights of 0."""
+    step = layer.cols // 3
+    for px in range(width):
+        total = np.int32(room.totals[px] + room.totals[px + 1] + room.totals[px + 2])
+        for k in range(px * step + layer.cols, px * step + layer.steps * DEPTH):
+            total = np.int32(total + np.int32(room.columns[k]))
         room.start[px] = np.int32(-OFFSET * total)
 
 
@@ -80,12 +95,12 @@ def conv_row(
 ) -> None:
     """One picture row as float32 in ``room.y`` [width][outs], from x int8 [height][width][channels]."""
     layer = conv.layer
-    step = layer.steps * 4
     width, lanes = x.shape[1] << up, layer.blocks * LANES
-    _patches(x, conv.channels, up, relu, row, step, room)
+    _columns(x, conv.channels, up, relu, row, room)
+    _starts(width, layer, room)
     multiply(
-        room.patches, 0, step, width, layer.w, 0, layer.stride, layer.blocks, layer.steps, room.start, 0,
-        room.acc, 0, lanes,
+        room.columns, 0, 3 * conv.channels, width, layer.w, 0, layer.stride, layer.blocks, layer.steps,
+        room.start, 0, room.acc, 0, lanes,
     )  # fmt: skip
     for px in range(width):
         for o in range(layer.outs):
@@ -103,12 +118,16 @@ def conv_s8(
     s_out: np.float32,
     other: S8Array,
     s_other: np.float32,
+    rows: tuple[int, int],
     room: ConvRoom,
     y: S8Array,
 ) -> None:
-    """y int8 [H][W][outs] = quantize_static_s8(conv + other * s_other); no ``other`` when it has no rows."""
+    """y int8 [H][W][outs] = quantize_static_s8(conv + other * s_other); no ``other`` when it has no rows.
+
+    ``rows``: the first row to compute and the one behind the last.
+    """
     inverse = ONE / s_out
-    for row in range(y.shape[0]):
+    for row in range(rows[0], rows[1]):
         conv_row(x, conv, up, relu, s_in, row, room)
         if len(other) > 0:
             for px in range(y.shape[1]):
@@ -121,10 +140,18 @@ def conv_s8(
 
 @jit
 def conv_f32(
-    x: S8Array, conv: Conv3x3, up: int, relu: bool, s_in: np.float32, room: ConvRoom, y: F32Array
+    x: S8Array,
+    conv: Conv3x3,
+    up: int,
+    relu: bool,
+    s_in: np.float32,
+    rows: tuple[int, int],
+    room: ConvRoom,
+    y: F32Array,
 ) -> None:
-    """y float32 [H][W][outs] = conv."""
-    for row in range(y.shape[0]):
+    """y float32 [H][W][outs] = conv, in ``rows``."""
+    for row in range(rows[0], rows[1]):
         conv_row(x, conv, up, relu, s_in, row, room)
         for px in range(y.shape[1]):
-            y[row, px] = room.y[px, : y.shape[2]]
+            for o in range(y.shape[2]):
+                y[row, px, o] = room.y[px, o]

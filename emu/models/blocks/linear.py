@@ -6,12 +6,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from emu.numerics.constants import S8_MAX, ZERO
 from emu.numerics.gemm.multiply import multiply
 from emu.numerics.gemm.packing import LANES, OFFSET, pack_weights
 from emu.numerics.jit import jit
-from emu.numerics.quantize import NOT_FINITE_BITS, TINY_BITS, largest_magnitude_bits, magnitude_of
-from emu.numerics.rounding import rne
+from emu.numerics.lanes import quantize_line
 from emu.numerics.types import AnyArray, F32Array, S8Array, S32Array, U8Array
 
 GOOD: Final = -1
@@ -61,27 +59,14 @@ def quantized(rows: int, cols: int) -> Quantized:
 @jit
 def quantize_row(x: F32Array, q: S8Array) -> tuple[np.float32, np.int32, bool]:
     """quantize_row_s8 of one row [n] to q [n]: (scale, sum of q, finite)."""
-    largest = largest_magnitude_bits(x)
-    if largest >= NOT_FINITE_BITS:
-        return ZERO, np.int32(0), False
-    if largest < TINY_BITS:
-        q[:] = 0
-        return ZERO, np.int32(0), True
-    a = magnitude_of(largest)
-    inv = S8_MAX / a
-    total = np.int32(0)
-    for i in range(len(x)):
-        v = rne(x[i] * inv)
-        q[i] = np.int8(v)
-        total = np.int32(total + v)
-    return a / S8_MAX, total, True
+    return quantize_line(x, 0, len(x), q, 0)  # type: ignore[no-any-return]
 
 
 @jit
 def quantize_rows(x: F32Array, rows: int, cols: int, out: Quantized) -> int:
     """The first ``cols`` columns of x [rows][..] by quantize_row_s8."""
     for r in range(rows):
-        scale, total, finite = quantize_row(x[r, :cols], out.q[r, :cols])
+        scale, total, finite = quantize_line(x, r * x.shape[1], cols, out.q, r * out.q.shape[1])
         if not finite:
             return r
         out.scale[r] = scale

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from emu.models.blocks.linear import GOOD, Linear, Quantized, quantize_rows, quantized
-from emu.numerics.constants import MINUS_SIX, SIX, ZERO, f32
 from emu.numerics.gemm.multiply import multiply
 from emu.numerics.gemm.packing import BLOCK_STEP, DEPTH, LANES
 from emu.numerics.jit import jit
+from emu.numerics.lanes import gelu_line
 from emu.numerics.types import F32Array, S32Array
-
-_STEPS_PER_UNIT: Final = f32(0x42AA8000)  # 85.25
 
 
 class MlpRoom(NamedTuple):
@@ -28,19 +26,15 @@ def mlp_room(rows: int, group: int) -> MlpRoom:
     return MlpRoom(np.zeros((rows, group), np.float32), quantized(rows, group))
 
 
+def gelu_pairs(value: F32Array, slope: F32Array) -> F32Array:
+    """The tables [1024] of :func:`emu.numerics.tables.gelu_tables` side by side: float32 [1024][2]."""
+    return np.ascontiguousarray(np.stack((value, slope), axis=1), np.float32)
+
+
 @jit
-def gelu_row(x: F32Array, value: F32Array, slope: F32Array) -> None:
-    """GELU in place, without branches, so that the loop becomes vector code."""
-    for i in range(len(x)):
-        h = x[i]
-        inside = h if h > MINUS_SIX else MINUS_SIX
-        inside = inside if inside < SIX else SIX
-        p = (inside + SIX) * _STEPS_PER_UNIT
-        k = min(np.int32(p), np.int32(1022))
-        y = value[k] + slope[k] * (p - np.float32(k))
-        y = y if h > MINUS_SIX else ZERO
-        y = h if h >= SIX else y
-        x[i] = y if h == h else h
+def gelu_row(x: F32Array, pairs: F32Array) -> None:
+    """GELU of x [n] in place, with the tables of :func:`gelu_pairs`."""
+    gelu_line(x, 0, len(x), pairs)
 
 
 @jit
@@ -49,12 +43,12 @@ def mlp(
     rows: int,
     fc1: Linear,
     fc2: Linear,
-    gelu: tuple[F32Array, F32Array],
+    gelu: F32Array,
     room: MlpRoom,
     acc: S32Array,
     y: F32Array,
 ) -> int:
-    """y [rows][outs] of quantized rows; ``gelu``: values and slopes; acc: int32 room for rows * outs."""
+    """y [rows][outs] of quantized rows; ``gelu``: :func:`gelu_pairs`; acc: int32 room for rows * outs."""
     for r in range(rows):
         y[r, : fc2.outs] = fc2.bias
     group = room.hidden.shape[1]
@@ -72,7 +66,7 @@ def _hidden(
     rows: int,
     fc1: Linear,
     g: int,
-    gelu: tuple[F32Array, F32Array],
+    gelu: F32Array,
     room: MlpRoom,
     acc: S32Array,
 ) -> int:
@@ -84,10 +78,10 @@ def _hidden(
     )  # fmt: skip
     sw, b = fc1.scale[g * group : (g + 1) * group], fc1.bias[g * group : (g + 1) * group]
     for r in range(rows):
-        sx, row = xq.scale[r], room.hidden[r]
+        sx = xq.scale[r]
         for o in range(group):
-            row[o] = np.float32(acc[r * group + o]) * (sx * sw[o]) + b[o]
-        gelu_row(row, gelu[0], gelu[1])
+            room.hidden[r, o] = np.float32(acc[r * group + o]) * (sx * sw[o]) + b[o]
+    gelu_line(room.hidden, 0, rows * group, gelu)
     return quantize_rows(room.hidden, rows, group, room.hq)
 
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from emu.numerics.constants import EPS_NORM, ONE, ZERO
 from emu.numerics.jit import jit
+from emu.numerics.lanes import WIDTH, eight_sums
 from emu.numerics.types import F32Array
 
-SIDE: Final = 8
+SIDE: Final = WIDTH
 """Rows that are summed side by side."""
 
 
@@ -18,8 +19,8 @@ SIDE: Final = 8
 def row_sums(x: F32Array, rows: int, cols: int, minus: F32Array, square: bool, sums: F32Array) -> None:
     """sums[r] = ascending sum of x[r][c] - minus[r] (0: of x), squared where ``square``."""
     r = 0
-    while r + SIDE <= rows:
-        _eight_sums(x[r : r + SIDE], cols, minus[r : r + SIDE], square, sums[r : r + SIDE])
+    while r + SIDE <= rows and cols % SIDE == 0:
+        eight_sums(x, r * x.shape[1], x.shape[1], cols, minus, sums, r, square)
         r += SIDE
     while r < rows:
         s, m = ZERO, minus[r]
@@ -28,31 +29,6 @@ def row_sums(x: F32Array, rows: int, cols: int, minus: F32Array, square: bool, s
             s += d * d if square else d
         sums[r] = s
         r += 1
-
-
-@jit
-def _eight_sums(x: F32Array, cols: int, minus: F32Array, square: bool, sums: F32Array) -> None:
-    m0, m1, m2, m3, m4, m5, m6, m7 = (
-        minus[0],
-        minus[1],
-        minus[2],
-        minus[3],
-        minus[4],
-        minus[5],
-        minus[6],
-        minus[7],
-    )
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = ZERO
-    for c in range(cols):
-        d0, d1, d2, d3 = x[0, c] - m0, x[1, c] - m1, x[2, c] - m2, x[3, c] - m3
-        d4, d5, d6, d7 = x[4, c] - m4, x[5, c] - m5, x[6, c] - m6, x[7, c] - m7
-        if square:
-            d0, d1, d2, d3 = d0 * d0, d1 * d1, d2 * d2, d3 * d3
-            d4, d5, d6, d7 = d4 * d4, d5 * d5, d6 * d6, d7 * d7
-        s0, s1, s2, s3 = s0 + d0, s1 + d1, s2 + d2, s3 + d3
-        s4, s5, s6, s7 = s4 + d4, s5 + d5, s6 + d6, s7 + d7
-    sums[0], sums[1], sums[2], sums[3] = s0, s1, s2, s3
-    sums[4], sums[5], sums[6], sums[7] = s4, s5, s6, s7
 
 
 @jit

@@ -85,7 +85,7 @@ def text_attention(x: F32Array, rows: int, b: TextBlock, room: TextRoom) -> int:
 
 
 @jit
-def text_mlp(x: F32Array, rows: int, b: TextBlock, gelu: tuple[F32Array, F32Array], room: TextRoom) -> int:
+def text_mlp(x: F32Array, rows: int, b: TextBlock, gelu: F32Array, room: TextRoom) -> int:
     """x = x + mlp(ln2(x)) for x [rows][96]."""
     bad = _normed(x, rows, b.ln2, room)
     if bad != GOOD:

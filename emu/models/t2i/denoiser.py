@@ -161,7 +161,7 @@ def _attention_half(
 @jit
 def _mlp_half(
     b: Block,
-    gelu: tuple[F32Array, F32Array],
+    gelu: F32Array,
     room: BranchRoom,
     first: int,
     places: S32Array,
@@ -217,7 +217,7 @@ def _begin(
 @jit
 def _block(
     b: Block,
-    gelu: tuple[F32Array, F32Array],
+    gelu: F32Array,
     room: BranchRoom,
     first: int,
     places: S32Array,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from emu.numerics.quantize import quantize_clamped
 from emu.numerics.rounding import rne
 from emu.numerics.types import AnyArray, F32Array, S8Array, S32Array, U8Array
 
+T = TypeVar("T")
 BRANCHES = ("c", "u")
 _RGB_MIDDLE, _RGB_TOP = f32(0x42FF0000), f32(0x437F0000)  # 127.5, 255
 _NOTHING = np.zeros(0, np.float32)
@@ -86,14 +88,14 @@ class T2iMirror:
     """A model with its working memory. Not thread-safe; it uses up to two threads of its own."""
 
     def __init__(self, file: ModelFile, threads: int = 2) -> None:
-        """``threads``: 1, or 2 to compute both guidance branches at the same time."""
+        """``threads``: 1, or 2 for both guidance branches, and halves of pictures, at the same time."""
         self.weights: T2iWeights = t2i_weights(file)
         self._pool = ThreadPoolExecutor(1) if threads > 1 else None
         self._branches = [branch_room() for _ in BRANCHES]
         self._kept = [np.zeros(PLACES[-1], np.float32) for _ in BRANCHES]
         self._text = condition.text_room()
         self._row = condition.row_room()
-        self._conv = conv_room(s.PICTURE, 9 * 64, 64)
+        self._conv = [conv_room(s.PICTURE, 64, 64) for _ in range(2)]
         self._places = PLACES.astype(np.int32)
 
     def tokens(self, prompt: str) -> S32Array:
@@ -174,10 +176,14 @@ class T2iMirror:
             kept = self._kept[b] if keep else _NOTHING
             return run_branch(z, temb, ctext[b], self.weights.denoiser, self._branches[b], self._places, kept)
 
+        return self._twice(branch)
+
+    def _twice(self, half: Callable[[int], T]) -> list[T]:
+        """half(0) and half(1), side by side where there are two threads."""
         if self._pool is None:
-            return [branch(b) for b in range(len(BRANCHES))]
-        other = self._pool.submit(branch, 1)
-        return [branch(0), other.result()]
+            return [half(0), half(1)]
+        other = self._pool.submit(half, 1)
+        return [half(0), other.result()]
 
     def _tell_branch(self, step: int, b: int, tap: Tap, stages: int) -> None:
         for k, (name, shape) in enumerate(STAGES[:stages]):
@@ -198,16 +204,23 @@ class T2iMirror:
         for k, conv in enumerate(s.CONVS[:-1]):
             y = np.empty((conv.side, conv.side, conv.outputs), np.int8)
             other, s_other = (before, scales[k - 1]) if conv.residual else (_NO_PICTURE, ZERO)
-            conv_s8(x, w[k], conv.up, conv.relu, scales[k], scales[k + 1], other, s_other, self._conv, y)
+            how = x, w[k], conv.up, conv.relu, scales[k], scales[k + 1], other, s_other
+            self._halves(partial(conv_s8, *how), y)
             _tell(tap, f"dec.conv{k}", y)
             before, x = x, y
         picture = np.empty((s.PICTURE, s.PICTURE, 3), np.float32)
-        conv_f32(x, w[-1], 0, True, scales[-1], self._conv, picture)
+        self._halves(partial(conv_f32, x, w[-1], 0, True, scales[-1]), picture)
         _tell(tap, "dec.conv9", picture)
         rgb = np.empty(picture.shape, np.uint8)
         to_rgb(picture.reshape(-1), rgb.reshape(-1))
         _tell(tap, "rgb", rgb)
         return rgb
+
+    def _halves(self, convolve: Callable[..., None], y: AnyArray) -> None:
+        """Both halves of the rows of y."""
+        middle = len(y) // 2
+        rows = (0, middle), (middle, len(y))
+        self._twice(lambda half: convolve(rows[half], self._conv[half], y))
 
 
 def _tell(tap: Tap | None, name: str, values: AnyArray) -> None:

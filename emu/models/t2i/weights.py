@@ -8,6 +8,7 @@ import numpy as np
 
 from emu.models.blocks.conv import Conv3x3, conv_of
 from emu.models.blocks.linear import Linear, linear_of
+from emu.models.blocks.mlp import gelu_pairs
 from emu.models.modelfile.reader import ModelFile
 from emu.models.t2i import sizes as s
 from emu.numerics.types import AnyArray, F32Array, U8Array
@@ -44,7 +45,7 @@ class TextWeights(NamedTuple):
     ln: F32Array
     fc1: Linear
     fc2: Linear
-    gelu: tuple[F32Array, F32Array]
+    gelu: F32Array
 
 
 class DenoiserWeights(NamedTuple):
@@ -59,7 +60,7 @@ class DenoiserWeights(NamedTuple):
     blocks: tuple[Block, ...]
     final_mod: Linear
     final: Linear
-    gelu: tuple[F32Array, F32Array]
+    gelu: F32Array
 
 
 class T2iWeights(NamedTuple):
@@ -81,10 +82,12 @@ def t2i_weights(file: ModelFile) -> T2iWeights:
     def norm(name: str) -> F32Array:
         return np.stack((floats(f"{name}.w"), floats(f"{name}.b")))
 
-    def layer(name: str) -> Linear:
+    def parts(name: str) -> tuple[AnyArray, F32Array, F32Array]:
         cols = file.specs[f"{name}.w"].cols
-        weights: AnyArray = file.array(f"{name}.w")[:, :cols]
-        return linear_of(weights, floats(f"{name}.w.scale"), floats(f"{name}.b"))
+        return file.array(f"{name}.w")[:, :cols], floats(f"{name}.w.scale"), floats(f"{name}.b")
+
+    def layer(name: str) -> Linear:
+        return linear_of(*parts(name))
 
     def mlp(name: str) -> tuple[Linear, Linear, Linear, Linear]:
         qkv, proj, fc1, fc2 = (layer(f"{name}.{part}") for part in ("qkv", "proj", "fc1", "fc2"))
@@ -94,7 +97,7 @@ def t2i_weights(file: ModelFile) -> T2iWeights:
         qkv, proj, fc1, fc2 = mlp(f"txt.b{i}")
         return TextBlock(norm(f"txt.b{i}.ln1"), qkv, proj, norm(f"txt.b{i}.ln2"), fc1, fc2)
 
-    gelu = floats("gelu.value"), floats("gelu.slope")
+    gelu = gelu_pairs(floats("gelu.value"), floats("gelu.slope"))
     text = TextWeights(
         floats("txt.emb"),
         floats("txt.pos"),
@@ -117,5 +120,5 @@ def t2i_weights(file: ModelFile) -> T2iWeights:
         layer("final"),
         gelu,
     )
-    convs = tuple(conv_of(layer(f"dec.conv{k}"), c.inputs) for k, c in enumerate(s.CONVS))
+    convs = tuple(conv_of(*parts(f"dec.conv{k}")) for k in range(len(s.CONVS)))
     return T2iWeights(np.array(file.array("tok.words")), text, denoiser, convs, floats("dec.s_in"))

@@ -11,7 +11,7 @@ from emu.models.blocks import norms
 from emu.models.blocks.cache import Cache, CacheRoom, attend, cache_of, cache_room, write_position
 from emu.models.blocks.int4 import Int4Linear, Int4Table, int4_linear, linear_int4, table_row
 from emu.models.blocks.linear import GOOD, Quantized, quantized
-from emu.models.blocks.mlp import gelu_row
+from emu.models.blocks.mlp import gelu_pairs, gelu_row
 from emu.models.errors import NotFiniteError, PromptError
 from emu.models.modelfile.reader import ModelFile
 from emu.models.stages import Tap
@@ -57,7 +57,7 @@ class Weights(NamedTuple):
     norm: F32Array
     head: Int4Linear
     rope: F32Array
-    gelu: tuple[F32Array, F32Array]
+    gelu: F32Array
 
 
 class Room(NamedTuple):
@@ -106,7 +106,7 @@ def _weights(file: ModelFile) -> Weights:
         floats("norm"),
         layer("head"),
         floats("rope.freq"),
-        (floats("gelu.value"), floats("gelu.slope")),
+        gelu_pairs(floats("gelu.value"), floats("gelu.slope")),
     )
 
 
@@ -223,13 +223,13 @@ def _feed_forward(w: Layer, room: Room) -> int:
 
 
 @jit
-def _embedding_gate(w: Layer, gelu: tuple[F32Array, F32Array], ple: F32Array, room: Room) -> tuple[int, int]:
+def _embedding_gate(w: Layer, gelu: F32Array, ple: F32Array, room: Room) -> tuple[int, int]:
     """h = h + rmsnorm(ple_proj(gelu(ple_gate(h)) * ple))."""
     gate = room.wide[: len(ple)]
     bad = _linear(room.h[0], w.ple_gate, room, gate)
     if bad != GOOD:
         return bad, 3
-    gelu_row(gate, gelu[0], gelu[1])
+    gelu_row(gate, gelu)
     for c in range(len(gate)):
         gate[c] = gate[c] * ple[c]
     bad = _linear(gate, w.ple_proj, room, room.x[0])
@@ -245,7 +245,7 @@ def _layer(
     i: int,
     layer: Layer,
     rope: F32Array,
-    gelu: tuple[F32Array, F32Array],
+    gelu: F32Array,
     position: int,
     cache: Cache,
     room: Room,

@@ -2,9 +2,9 @@
 
     u0 W0 + u1 W1 = (u0 + W1) (u1 + W0) - u0 u1 - W0 W1
 
-Both operands are bytes plus 128, 0..255; what is taken off belongs to a row or to an output alone. Sums of two
+Both operands are bytes plus 128, 0..255; what is taken off belongs to a row or to an output. Sums of two
 bytes fit in 16 bits, and vpmaddwd adds two such products exactly in 32: eight sums and four columns cost two
-additions, one multiplication and one addition, instead of two multiplications and two additions. Where only two
+additions, one multiplication and one addition, instead of two of each kind. Where only two
 of four pipes multiply, that is an eighth faster. (The byte form, vpmaddubsw, would saturate at 16 bits.) Sums
 wrap, so they are exact where the sum that is wanted fits in 32 bits.
 """
