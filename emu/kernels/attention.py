@@ -21,7 +21,16 @@ from emu.kernels.layer_cases import (
 from emu.kernels.linear_q8 import dot
 from emu.kernels.quantize import quantize_row_s8
 from emu.kernels.quantize_cases import KIND
-from emu.kernels.shapes import FAR_TOO_MANY, TOO_MANY, TOO_MANY_STRIDE, alike, below_zero, extent, too_short
+from emu.kernels.shapes import (
+    FAR_TOO_MANY,
+    TOO_MANY,
+    TOO_MANY_STRIDE,
+    alike,
+    below_zero,
+    extent,
+    far_apart,
+    too_short,
+)
 from emu.kernels.softmax import quantize_columns_s8, softmax_row
 from emu.kernels.spec import Dim, Fault, Scalar, Tensor, kernel
 from emu.numerics.constants import ONE, S8_MAX
@@ -130,6 +139,10 @@ _Q8: dict[str, Any] = {
     },
     "returns": "int32",
     "source": "numerics 10",
+    "extremes": (
+        *far_apart("q_gap", "k_gap", step=16, rows=2, tokens=2, dh=16),
+        *far_apart("out_gap", rows=2, tokens=2, dh=16),
+    ),
     "faults": (
         Fault("negative rows", 1, {"rows": below_zero("rows")}),
         Fault("no rows", 0, {"rows": 0}),
@@ -261,6 +274,7 @@ def _rows(name: str) -> Tensor:
     derived={"stride": gap_stride("dh", "gap"), "out_stride": gap_stride("dh", "out_gap")},
     returns="int32",
     source="numerics 10",
+    extremes=far_apart("gap", "out_gap", tokens=2, dh=16),
     faults=(
         Fault("no tokens", 1, {"tokens": 0}),
         Fault("no tokens at a misaligned scratch", 1, {"tokens": 0}, ("scratch",)),

@@ -8,7 +8,7 @@ import numpy as np
 
 from emu.kernels.dot_checks import BAD_ARGUMENT, MISALIGNED, OK, TOO_MANY_COLUMNS, misaligned
 from emu.kernels.layer_cases import codes, pad16, scalar, scratch, vector
-from emu.kernels.shapes import alike, below_zero
+from emu.kernels.shapes import alike, below_zero, far_apart
 from emu.kernels.spec import Dim, Fault, Param, Scalar, Tensor, kernel
 from emu.numerics.constants import ONE
 from emu.numerics.jit import jit
@@ -44,6 +44,7 @@ _BASE: dict[str, Any] = {
     "derived": _DERIVED,
     "returns": "int32",
     "source": "numerics 10",
+    "extremes": far_apart("w_gap", step=16, outs=2),
     "faults": (
         Fault("no height", 1, {"height": 0}),
         Fault("no width", 1, {"width": 0}),

@@ -12,6 +12,7 @@ import numpy as np
 from emu.kernels.dot_checks import BAD_ARGUMENT, MISALIGNED, OK, check_sizes, misaligned
 from emu.kernels.shapes import (
     COLS,
+    FAR,
     FAR_TOO_MANY,
     MOST,
     ROWS,
@@ -21,7 +22,9 @@ from emu.kernels.shapes import (
     alike,
     below_zero,
     block16,
+    enough,
     extent,
+    far_apart,
     too_short,
 )
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
@@ -88,9 +91,7 @@ _FAULTS = (
 )
 
 _NO_ROWS = Fault("no rows", 0, {"rows": 0})
-_FAR = 4096
-"""A gap, in vectors, that makes a stride longer than a half word; its low half is a good stride too."""
-_LONG = 1 << 16 | 16
+_LONG = FAR + 16
 """So many columns are no half word, and the low half of them is a good number too."""
 
 _DOT_PARAMS = (
@@ -123,9 +124,9 @@ _DOT: dict[str, Any] = {
     ),
     "extremes": (
         {"rows": 3, "cols": 0},
-        {"rows": 3, "cols": 40, "x_gap": _FAR},
+        *far_apart("x_gap", step=16, rows=3, cols=40),
         {"rows": 2, "cols": _LONG, "x_gap": 0},
-        {"rows": 3, "cols": 20, "acc_gap": 1 << 16},
+        *far_apart("acc_gap", rows=3, cols=20),
     ),
 }
 
@@ -172,6 +173,7 @@ _GEMM_PARAMS = (
     Scalar("acc_stride", "int32", "gemm_acc_stride"),
 )
 
+_SIXTEEN: dict[str, Any] = {"cols": 16, **enough(16, "x_stride", "w_stride")}
 _GEMM_TOO_MANY = {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE, "w_stride": TOO_MANY_STRIDE}
 
 _GEMM: dict[str, Any] = {
@@ -195,7 +197,8 @@ _GEMM: dict[str, Any] = {
         Fault("negative outs and columns, no rows", 1, {"rows": 0, "outs": -1, "cols": -1}),
         Fault("negative rows and columns at a misaligned x", 1, {"rows": -1, "cols": -1}, ("x",)),
         Fault("acc_stride one below outs", 1, {"rows": 2, "outs": 3, "acc_stride": 2}),
-        Fault("w_stride below cols", 1, {"cols": 16, "w_stride": too_short("w_stride", 16)}),
+        Fault("x_stride alone below cols", 1, {**_SIXTEEN, "x_stride": too_short("x_stride", 16)}),
+        Fault("w_stride alone below cols", 1, {**_SIXTEEN, "w_stride": too_short("w_stride", 16)}),
         Fault("acc_stride below outs", 1, {"acc_stride": too_short("gemm_acc_stride", "outs")}),
         Fault("w_stride not a multiple of 16", 3, {"w_stride": lambda d: d["w_stride"] + 8}),
         Fault("x_stride and w_stride off alike", 3, alike("x_stride", "w_stride")),
@@ -208,10 +211,9 @@ _GEMM: dict[str, Any] = {
     ),
     "extremes": (
         {"rows": 3, "outs": 2, "cols": 0},
-        {"rows": 3, "outs": 2, "cols": 40, "x_gap": _FAR},
-        {"rows": 2, "outs": 3, "cols": 40, "w_gap": _FAR},
+        *far_apart("x_gap", "w_gap", step=16, rows=3, outs=2, cols=40),
         {"rows": 2, "outs": 1, "cols": _LONG, "x_gap": 0, "w_gap": 0},
-        {"rows": 3, "outs": 2, "cols": 20, "acc_gap": 1 << 16},
+        *far_apart("acc_gap", rows=3, outs=2, cols=20),
         {"rows": 1, "outs": 2, "cols": _LONG, "x_gap": 0, "w_gap": 0},
     ),
 }

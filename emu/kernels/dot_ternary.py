@@ -19,6 +19,7 @@ from emu.kernels.shapes import (
     below_zero,
     block16,
     extent,
+    far_apart,
     too_short,
 )
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
@@ -142,6 +143,10 @@ _SIZE_FAULTS = (
     },
     returns="int32",
     source="numerics 8",
+    extremes=(
+        *far_apart("x_gap", step=16, rows=2, cols=40),
+        *far_apart("acc_gap", rows=2, cols=40),
+    ),
     faults=(
         *_SIZE_FAULTS,
         Fault(
@@ -195,6 +200,7 @@ def dot_rows_ternary(
     },
     returns="int32",
     source="numerics 8",
+    extremes=far_apart("x_gap", "acc_gap", rows=2, cols=40),
     faults=_SIZE_FAULTS,
 )
 @jit

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from emu.kernels.layer_cases import floats, gap_stride, scalar, vector
-from emu.kernels.shapes import below_zero, too_short
+from emu.kernels.shapes import below_zero, far_apart, too_short
 from emu.kernels.spec import Dim, Dims, Fault, Tensor, kernel
 from emu.numerics.constants import ONE, ZERO
 from emu.numerics.jit import jit
@@ -27,6 +27,7 @@ _WIDTH = Dim("cols", 0, 130, special=(1, 15, 16, 96, 128))
     vector("y", "cols", role="out"),
     dims=(Dim("rows", 1, 40, special=(1, 2, 3, 32)), _WIDTH, Dim("x_gap", 0, 5)),
     derived={"x_stride": gap_stride("cols", "x_gap")},
+    extremes=far_apart("x_gap", rows=2, cols=20),
     returns="int32",
     source="numerics 10",
     faults=(

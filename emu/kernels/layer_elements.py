@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from emu.kernels.layer_cases import floats, gap_stride, scalar, table_fill, vector
-from emu.kernels.shapes import N_SCALAR, N
+from emu.kernels.shapes import N_SCALAR, N, far_apart
 from emu.kernels.spec import Dim, Scalar, Tensor, kernel
 from emu.numerics import activations
 from emu.numerics.constants import ONE
@@ -18,6 +18,8 @@ _PAIR = (vector("a", "n", "any"), vector("b", "n", "any"), vector("y", "n", "any
 _ROWS, _COLS = Dim("rows", 0, 5, special=(1, 2, 3)), Dim("cols", 0, 100, special=(1, 15, 16, 17, 33, 96))
 _DIMS = (_ROWS, _COLS, Dim("x_gap", 0, 9), Dim("y_gap", 0, 9))
 _STRIDES = {"x_stride": gap_stride("cols", "x_gap"), "y_stride": gap_stride("cols", "y_gap")}
+_FAR_Y = far_apart("y_gap", rows=2, cols=20)
+_FAR_XY = far_apart("x_gap", "y_gap", rows=2, cols=20)
 _Y_INOUT = floats("y", "rows", "y_stride", "cols", role="inout", values="any")
 
 
@@ -94,6 +96,7 @@ def gelu_in_place(x: F32Array, n: np.int32, value: F32Array, slope: F32Array) ->
     scalar("cols"),
     dims=_DIMS,
     derived=_STRIDES,
+    extremes=_FAR_Y,
     source="numerics 10",
 )
 @jit
@@ -117,6 +120,7 @@ def modulate(
     scalar("cols"),
     dims=_DIMS,
     derived=_STRIDES,
+    extremes=_FAR_Y,
     source="numerics 10",
 )
 @jit
@@ -140,6 +144,7 @@ _Y_ROWS = (floats("y", "rows", "y_stride", "cols", values="any"), scalar("y_stri
     scalar("cols"),
     dims=_DIMS,
     derived=_STRIDES,
+    extremes=_FAR_XY,
     source="numerics 10",
 )
 @jit
@@ -161,6 +166,7 @@ def residual_add(
     scalar("cols"),
     dims=_DIMS,
     derived=_STRIDES,
+    extremes=_FAR_XY,
     source="numerics 10",
 )
 @jit

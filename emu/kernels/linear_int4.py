@@ -9,7 +9,7 @@ import numpy as np
 from emu.kernels.dot_checks import BAD_ARGUMENT, MISALIGNED, OK, TOO_MANY_COLUMNS, misaligned
 from emu.kernels.layer_cases import pad16, scalar, scratch, vector, whole
 from emu.kernels.quantize_cases import KIND, fill_one_scale
-from emu.kernels.shapes import FAR_TOO_MANY, MOST, TOO_MANY, alike, below_zero, extent
+from emu.kernels.shapes import FAR_TOO_MANY, MOST, TOO_MANY, alike, below_zero, extent, far_apart
 from emu.kernels.softmax import quantize_one
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
 from emu.numerics.constants import ZERO
@@ -109,6 +109,7 @@ _FAULTS = (
     Fault("too many columns", 2, _LONG),
 )
 _NO_COLUMNS = tuple({"cols": 0, "outs": 3, "group": group} for group in (32, 16, 64))
+_FAR_ROWS = far_apart("w_gap", step=16, outs=3, cols=40)
 _NO_OUTS = Fault("no outs", 0, {"outs": 0})
 _ALIGNED_FAULTS = (
     Fault("w misaligned", 3, misalign=("w",)),
@@ -133,7 +134,7 @@ _ALIGNED_FAULTS = (
     derived=_PADDED,
     returns="int32",
     source="numerics 10",
-    extremes=_NO_COLUMNS,
+    extremes=(*_NO_COLUMNS, *_FAR_ROWS),
     faults=(*_FAULTS, _NO_OUTS, *_ALIGNED_FAULTS, Fault("x misaligned", 3, misalign=("x",))),
 )
 @jit
@@ -183,7 +184,7 @@ def linear_int4_q8(
     },
     returns="int32",
     source="numerics 10",
-    extremes=_NO_COLUMNS,
+    extremes=(*_NO_COLUMNS, *far_apart("w_gap", outs=3, cols=40)),
     faults=(*_FAULTS, _NO_OUTS),
 )
 @jit
@@ -222,10 +223,12 @@ def linear_int4_q8_c(
     derived=_PADDED,
     returns="int32",
     source="numerics 10",
+    extremes=_FAR_ROWS,
     faults=(
         *_FAULTS,
         *_ALIGNED_FAULTS,
         Fault("no columns", 1, {"cols": 0}),
+        Fault("no columns at a misaligned w", 1, {"cols": 0}, ("w",)),
         Fault("scratch misaligned", 3, misalign=("scratch",)),
     ),
 )

@@ -25,13 +25,16 @@ from emu.kernels.layer_cases import (
 from emu.kernels.quantize import quantize_row_s8
 from emu.kernels.quantize_cases import KIND, fill_rows
 from emu.kernels.shapes import (
+    FAR,
     FAR_TOO_MANY,
     MOST,
     TOO_MANY,
     TOO_MANY_STRIDE,
     alike,
     below_zero,
+    enough,
     extent,
+    far_apart,
     too_short,
 )
 from emu.kernels.spec import Dim, Fault, Tensor, kernel
@@ -50,12 +53,13 @@ _W = (codes("w", "outs", "w_stride", "cols", "padded"), scalar("w_stride"))
 _FACTORS = (vector("sw", "outs"), vector("b", "outs"))
 _SIZES = (scalar("outs"), scalar("cols"))
 _TOO_MANY = {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE, "w_stride": TOO_MANY_STRIDE}
+_SIXTEEN: dict[str, Any] = {"cols": 16, **enough(16, "x_stride", "w_stride")}
 _FAULTS = (
     Fault("negative rows", 1, {"rows": below_zero("rows")}),
     Fault("negative outs", 1, {"outs": below_zero("outs")}),
     Fault("negative columns", 1, {"cols": below_zero("cols")}),
-    Fault("x_stride below cols", 1, {"cols": 16, "x_stride": too_short("x_stride", 16)}),
-    Fault("w_stride below cols", 1, {"cols": 16, "w_stride": too_short("w_stride", 16)}),
+    Fault("x_stride below cols", 1, {**_SIXTEEN, "x_stride": too_short("x_stride", 16)}),
+    Fault("w_stride below cols", 1, {**_SIXTEEN, "w_stride": too_short("w_stride", 16)}),
     Fault("y_stride below outs", 1, {"y_stride": too_short("y_stride", "outs")}),
     Fault("no rows", 0, {"rows": 0}),
     Fault("negative rows at a misaligned w", 1, {"rows": below_zero("rows")}, ("w",)),
@@ -109,8 +113,6 @@ def dot(x: S8Array, xi: Count, w: S8Array, wi: Count, cols: Count) -> np.int32:
     return total
 
 
-_FAR = 4096
-"""A gap, in vectors, that makes a stride longer than a half word; its low half is a good stride too."""
 _Q8: dict[str, Any] = {
     "dims": (ROWS, OUTS, _ANY_COLS, *GAPS),
     "derived": DERIVED,
@@ -119,10 +121,9 @@ _Q8: dict[str, Any] = {
     "faults": (*_FAULTS, Fault("no outs", 0, {"outs": 0}), *_X_FAULTS),
     "extremes": (
         {"rows": 3, "outs": 2, "cols": 0},
-        {"rows": 3, "outs": 2, "cols": 40, "x_gap": _FAR},
-        {"rows": 2, "outs": 3, "cols": 40, "w_gap": _FAR},
-        {"rows": 3, "outs": 2, "cols": 20, "y_gap": 1 << 16},
-        {"rows": 2, "outs": 1, "cols": 1 << 16 | 16, "x_gap": 0, "w_gap": 0},
+        *far_apart("x_gap", "w_gap", step=16, rows=3, outs=2, cols=40),
+        *far_apart("y_gap", rows=2, outs=2, cols=20),
+        {"rows": 2, "outs": 1, "cols": FAR + 16, "x_gap": 0, "w_gap": 0},
     ),
 }
 _Q8_X = (
@@ -236,6 +237,10 @@ def quantize_padded(
     derived={**DERIVED, "x_stride": gap_stride("cols", "x_gap")},
     returns="int32",
     source="numerics 10",
+    extremes=(
+        *far_apart("x_gap", "y_gap", rows=2, outs=2, cols=20),
+        *far_apart("w_gap", step=16, rows=2, outs=2, cols=20),
+    ),
     faults=(*(f for f in _FAULTS if f.name != "negative columns"), Fault("no columns", 1, {"cols": 0})),
 )
 @jit

@@ -17,7 +17,9 @@ from emu.kernels.shapes import (
     TOO_MANY_STRIDE,
     alike,
     below_zero,
+    enough,
     extent,
+    far_apart,
     too_short,
 )
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
@@ -95,12 +97,13 @@ _DIMS = (ROWS, OUTS, _COLS, *GAPS)
 _LONG = {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE, "w_stride": ternary_row_bytes(TOO_MANY, 16)}
 _MOST = {**_LONG, "rows": 0, "cols": MOST}
 _SHORT = ternary_row_bytes(MOST) - 1
+_SIXTEEN: dict[str, Any] = {"cols": 16, **enough(16, "x_stride", "w_stride")}
 _FAULTS = (
     Fault("negative rows", 1, {"rows": below_zero("rows")}),
     Fault("negative outs", 1, {"outs": below_zero("outs")}),
     Fault("negative columns", 1, {"cols": below_zero("cols")}),
-    Fault("x_stride below cols", 1, {"cols": 16, "x_stride": too_short("x_stride", 16)}),
-    Fault("w_stride below the codes", 1, {"cols": 16, "w_stride": 3}),
+    Fault("x_stride below cols", 1, {**_SIXTEEN, "x_stride": too_short("x_stride", 16)}),
+    Fault("w_stride below the codes", 1, {**_SIXTEEN, "w_stride": 3}),
     Fault("w_stride one short of most columns, no rows", 1, {**_MOST, "w_stride": _SHORT}),
     Fault("no rows", 0, {"rows": 0}),
     Fault("no outs", 0, {"outs": 0}),
@@ -136,6 +139,10 @@ _ACC = scratch("rows", "acc", "int32")
     },
     returns="int32",
     source="numerics 8",
+    extremes=(
+        *far_apart("x_gap", "w_gap", step=16, rows=2, outs=2, cols=40),
+        *far_apart("y_gap", rows=2, outs=2, cols=40),
+    ),
     faults=(
         *_FAULTS,
         Fault("x misaligned", 3, misalign=("x",)),
@@ -199,6 +206,7 @@ def linear_ternary(
     },
     returns="int32",
     source="numerics 8",
+    extremes=far_apart("x_gap", "w_gap", "y_gap", rows=2, outs=2, cols=40),
     faults=_FAULTS,
 )
 @jit
@@ -252,6 +260,10 @@ def linear_ternary_c(
     },
     returns="int32",
     source="numerics 8",
+    extremes=(
+        *far_apart("w_gap", step=16, rows=2, outs=2, cols=32),
+        *far_apart("y_gap", rows=2, outs=2, cols=32),
+    ),
     faults=(
         Fault("no rows", 1, {"rows": 0}),
         Fault("negative rows", 1, {"rows": below_zero("rows")}),

@@ -20,7 +20,7 @@ from emu.kernels.layer_cases import (
 from emu.kernels.linear_q8 import dot, quantize_padded
 from emu.kernels.quantize import quantize_row_s8
 from emu.kernels.quantize_cases import KIND, fill_rows
-from emu.kernels.shapes import TOO_MANY, TOO_MANY_STRIDE, below_zero, extent, too_short
+from emu.kernels.shapes import TOO_MANY, TOO_MANY_STRIDE, below_zero, extent, far_apart, too_short
 from emu.kernels.spec import Dim, Fault, Scalar, Tensor, kernel
 from emu.numerics.activations import gelu
 from emu.numerics.jit import jit
@@ -121,6 +121,10 @@ def _check(
     derived=_DERIVED,
     returns="int32",
     source="numerics 10",
+    extremes=(
+        *far_apart("x_gap", "y_gap", rows=2, outs=2, group=16, groups=2),
+        *far_apart("w2_gap", step=16, rows=2, outs=2, group=16, groups=2),
+    ),
     faults=_FAULTS,
 )
 @jit

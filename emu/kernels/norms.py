@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from emu.kernels.layer_cases import floats, gap_stride, scalar, vector
-from emu.kernels.shapes import below_zero, too_short
+from emu.kernels.shapes import below_zero, far_apart, too_short
 from emu.kernels.spec import Dim, Fault, kernel
 from emu.numerics.constants import EPS_NORM, ONE, ZERO
 from emu.numerics.jit import jit
@@ -26,6 +26,7 @@ _FAULTS = (
     Fault("x_stride below cols", 1, {"x_stride": too_short("x_stride", "cols")}),
     Fault("y_stride below cols", 1, {"y_stride": too_short("y_stride", "cols")}),
 )
+_EXTREMES = far_apart("x_gap", "y_gap", rows=2, cols=20)
 _X = (floats("x", "rows", "x_stride", "cols"), scalar("x_stride"))
 _Y = (floats("y", "rows", "y_stride", "cols", role="out"), scalar("y_stride"), scalar("rows"), scalar("cols"))
 
@@ -36,7 +37,15 @@ def _refused(x_stride: np.int32, y_stride: np.int32, rows: np.int32, cols: np.in
 
 
 @kernel(
-    "layernorm", *_X, *_Y, dims=_DIMS, derived=_DERIVED, returns="int32", source="numerics 10", faults=_FAULTS
+    "layernorm",
+    *_X,
+    *_Y,
+    dims=_DIMS,
+    derived=_DERIVED,
+    returns="int32",
+    source="numerics 10",
+    extremes=_EXTREMES,
+    faults=_FAULTS,
 )
 @jit
 def layernorm(
@@ -69,6 +78,7 @@ def layernorm(
     derived=_DERIVED,
     returns="int32",
     source="numerics 10",
+    extremes=_EXTREMES,
     faults=_FAULTS,
 )
 @jit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from emu.kernels.quantize_cases import KIND, fill_one_scale, fill_rows
-from emu.kernels.shapes import N_SCALAR, TAILS, N, below_zero, extent, too_short
+from emu.kernels.shapes import N_SCALAR, TAILS, N, below_zero, extent, far_apart, too_short
 from emu.kernels.spec import Dim, Fault, Scalar, Tensor, kernel
 from emu.numerics.constants import EPS_TERNARY, ONE, S8_MAX, ZERO
 from emu.numerics.jit import jit
@@ -59,6 +59,7 @@ def _quantize_row(x: F32Array, q: S8Array, largest: np.int32) -> np.float32:
     },
     returns="int32",
     source="numerics 8",
+    extremes=far_apart("x_gap", "q_gap", rows=2, cols=20),
     faults=(
         Fault("negative rows", 1, {"rows": below_zero("rows")}),
         Fault("no columns", 1, {"cols": 0}),

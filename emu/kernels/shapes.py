@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from emu.kernels.spec import Dim, Dims, Scalar
+from emu.kernels.spec import Alternatives, Dim, Dims, Scalar
 from emu.numerics.packed import padded
 from emu.numerics.status import MAX_COLUMNS
 
@@ -24,6 +24,15 @@ FAR_TOO_MANY = (1 << 31) - 1
 """Rounded up to whole vectors, or times anything, it overflows."""
 
 
+FAR = 1 << 16
+"""Elements of a gap that makes a stride longer than a half word, whose low half is a good stride too."""
+
+
+def far_apart(*gaps: str, step: int = 1, **sizes: int) -> tuple[dict[str, int], ...]:
+    """Extremes of a spec: each of the gaps, counted in steps, so large, with few rows."""
+    return tuple({**sizes, gap: FAR // step} for gap in gaps)
+
+
 def block16(dims: Dims) -> int:
     """Columns with the zero padding that a vector kernel reads."""
     return padded(dims["cols"], 16)
@@ -38,31 +47,41 @@ def extent(rows: str, stride: str, width: str) -> Callable[[Dims], int]:
     return size
 
 
-_WORD = 1 << 16
+_SIGN = 1 << 31
 
 
-def below_zero(name: str) -> Callable[[Dims], int]:
+def below_zero(name: str) -> Alternatives:
     """A refused size: -1, or a negative one whose low bits are a good size.
 
     Code that reads less of an argument than all of it (a byte or a half word) accepts the latter.
     """
-
-    def value(dims: Dims) -> int:
-        good = dims.get(name, 1)
-        return (-1, good - _WORD, good - (1 << 31))[sum(dims.values()) % 3]
-
-    return value
+    return Alternatives({"": lambda dims: -1, **_good_low_bits(lambda dims: dims.get(name, 1))})
 
 
-def too_short(stride: str, least: str | int) -> Callable[[Dims], int]:
+def too_short(stride: str, least: str | int) -> Alternatives:
     """A refused stride: one below ``least``, or a negative one whose low bits are long enough."""
 
-    def value(dims: Dims) -> int:
-        enough = dims[least] if isinstance(least, str) else least
-        good = max(dims[stride], enough)
-        return (enough - 1, good - _WORD, good - (1 << 31))[sum(dims.values()) % 3]
+    def needed(dims: Dims) -> int:
+        return dims[least] if isinstance(least, str) else least
 
-    return value
+    longer = _good_low_bits(lambda dims: max(dims[stride], needed(dims)))
+    return Alternatives({"": lambda dims: needed(dims) - 1, **longer})
+
+
+def _good_low_bits(good: Callable[[Dims], int]) -> dict[str, Callable[[Dims], int]]:
+    return {
+        "low half good": lambda dims: good(dims) - FAR,
+        "all but the sign good": lambda dims: good(dims) - _SIGN,
+    }
+
+
+def enough(least: int, *strides: str) -> dict[str, Callable[[Dims], int]]:
+    """Good strides for ``least`` columns: another argument alone is to be refused."""
+    return {name: _at_least(name, least) for name in strides}
+
+
+def _at_least(name: str, least: int) -> Callable[[Dims], int]:
+    return lambda dims: max(dims[name], least)
 
 
 def alike(*strides: str) -> dict[str, Callable[[Dims], int]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from emu.kernels.layer_cases import BAD, gap_stride, scalar, scratch, vector, whole
 from emu.kernels.quantize_cases import KIND, NOT_FINITE, fill_rows
-from emu.kernels.shapes import below_zero, extent, too_short
+from emu.kernels.shapes import below_zero, extent, far_apart, too_short
 from emu.kernels.spec import Dim, Dims, Fault, Tensor, kernel
 from emu.numerics.constants import S8_MAX, ZERO
 from emu.numerics.exponential import exp_f32
@@ -83,6 +83,7 @@ def softmax_row(x: F32Array, n: Count, o: S8Array, padded: Count) -> tuple[bool,
     },
     returns="int32",
     source="numerics 10",
+    extremes=far_apart("x_gap", "q_gap", rows=2, cols=2),
     faults=(
         Fault("no rows", 1, {"rows": 0}),
         Fault("negative columns", 1, {"cols": below_zero("cols")}),
@@ -151,6 +152,7 @@ def _fill_logits(dims: Dims, rng: np.random.Generator, array: np.ndarray[Any, An
     },
     returns="int32",
     source="numerics 10",
+    extremes=far_apart("x_gap", "o_gap", rows=2, cols=20),
     faults=(
         Fault("negative rows", 1, {"rows": below_zero("rows")}),
         Fault("no columns", 1, {"cols": 0}),

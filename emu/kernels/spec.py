@@ -17,7 +17,7 @@ Two rules make a mirror and its firmware function comparable without exceptions:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -205,6 +205,25 @@ class Fault:
     misalign: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Alternatives:
+    """Values of a refused scalar, by name: a :class:`Fault` with it stands for a call with each."""
+
+    rules: Mapping[str, Callable[[Dims], int]]
+
+    def __call__(self, dims: Dims) -> int:
+        """The first one."""
+        return next(iter(self.rules.values()))(dims)
+
+
+def each(fault: Fault) -> Iterator[Fault]:
+    """The refusals that a fault stands for."""
+    names = dict.fromkeys(n for r in fault.scalars.values() if isinstance(r, Alternatives) for n in r.rules)
+    for name in names or ("",):
+        scalars = {s: r.rules[name] if isinstance(r, Alternatives) else r for s, r in fault.scalars.items()}
+        yield replace(fault, name=f"{fault.name}, {name}" if name else fault.name, scalars=scalars)
+
+
 def together(first: Fault, second: Fault) -> Fault:
     """Both in one call: refused with the status of ``first``, which is looked at first."""
     misalign = tuple(dict.fromkeys((*first.misalign, *second.misalign)))
@@ -270,6 +289,7 @@ def kernel(
     def register(mirror: Callable[..., Any]) -> Callable[..., Any]:
         if symbol in REGISTRY:
             raise ValueError(f"kernel {symbol!r} is registered twice")
+        extra["faults"] = tuple(single for fault in extra.get("faults", ()) for single in each(fault))
         REGISTRY[symbol] = Kernel(symbol, params, mirror, dims=dims, returns=returns, source=source, **extra)
         return mirror
 

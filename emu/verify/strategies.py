@@ -36,10 +36,10 @@ _SMALL = 15
 _LARGE_ONE_IN = 4
 """Of so many families, one has large variants: narrow accumulators overflow only there."""
 _REFUSED_ONE_IN = 2
-_MANY_REFUSED = 12
+_MANY_REFUSED = 20
 """Of so many families, one has a call that must be refused; each has one when there are many kinds."""
 _EXTREME_ONE_IN = 5
-"""Of so many families, one has a case with sizes from the spec's list of extremes."""
+"""Of so many families, one may have a case with sizes from the spec's list of extremes."""
 _HUGE = 10_000
 """A dimension with more values than this is no size (the bits of a scale, for example): neighbours mean
 nothing.
@@ -173,15 +173,16 @@ def _refused(kernel: Kernel, variant: int, number: int, word: int) -> tuple[int,
 
 def _go_together(first: Fault, second: Fault) -> bool:
     """Whether a call can be wrong in both ways and has the status of the first."""
-    apart = first is not second and not set(first.scalars) & set(second.scalars)
-    return apart and first.status > 0 and (second.status == 0 or second.status >= first.status)
+    apart = not set(first.scalars) & set(second.scalars)
+    return apart and first.status > 0 and (second.status == 0 or second.status > first.status)
 
 
 def _extreme(kernel: Kernel, variant: int, number: int) -> Mapping[str, int]:
-    """Sizes that replace drawn ones; none in most cases."""
-    if not kernel.extremes or variant != 2 or (number + 1) % _EXTREME_ONE_IN:
+    """Sizes that replace drawn ones; none in most cases, for such cases are large: two of a kind."""
+    turn, rest = divmod(number, _EXTREME_ONE_IN)
+    if variant != 2 or rest != _EXTREME_ONE_IN - 1 or turn >= 2 * len(kernel.extremes):
         return {}
-    return kernel.extremes[number // _EXTREME_ONE_IN % len(kernel.extremes)]
+    return kernel.extremes[turn % len(kernel.extremes)]
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,7 @@ import pytest
 
 from emu.kernels import load_all
 from emu.kernels.shapes import FAR_TOO_MANY, MOST, below_zero, too_short
-from emu.kernels.spec import AND
+from emu.kernels.spec import AND, Fault, each
 from emu.numerics.random import before_xorshift32, xorshift32
 from emu.verify.case import materialise
 from emu.verify.casefit import misfits
@@ -116,13 +116,14 @@ def test_an_empty_input_is_not_read():
 
 def test_refused_sizes_also_have_good_low_bits():
     """A half word load of a stride that is never larger than a half word cannot be seen otherwise."""
-    dims = [{"rows": 3, "x_stride": 48, "cols": 40, "other": i} for i in range(3)]
-    rows = {below_zero("rows")(d) for d in dims}
-    assert rows == {-1, 3 - 65536, 3 - (1 << 31)}
-    strides = {too_short("x_stride", "cols")(d) for d in dims}
-    assert strides == {39, 48 - 65536, 48 - (1 << 31)}
-    for value in (*rows, *strides):
-        assert -(1 << 31) <= value < 48
+    dims = {"rows": 3, "x_stride": 48, "cols": 40}
+    rows = [rule(dims) for rule in below_zero("rows").rules.values()]
+    assert rows == [-1, 3 - 65536, 3 - (1 << 31)]
+    strides = [rule(dims) for rule in too_short("x_stride", "cols").rules.values()]
+    assert strides == [39, 48 - 65536, 48 - (1 << 31)]
+    kinds = list(each(Fault("short", 1, {"x_stride": too_short("x_stride", "cols"), "rows": 2}, ("x",))))
+    assert [k.name for k in kinds] == ["short", "short, low half good", "short, all but the sign good"]
+    assert all(k.scalars["rows"] == 2 and k.misalign == ("x",) and k.status == 1 for k in kinds)
 
 
 @pytest.mark.parametrize(
