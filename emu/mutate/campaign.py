@@ -63,8 +63,9 @@ class Campaign:
         }
         todo: list[Any] = [m for m in mutants if m.ident not in results]
         self._looked_at = {i: r.looked_at for i, r in known.items() if i not in results}
-        for tasks in (todo, (_Look(r) for r in results.values() if self._is_open(r))):
-            self._work(list(tasks), results, len(mutants), end)
+        self._work(todo, results, len(mutants), end)
+        looks = [_Look(r) for r in results.values() if self._is_open(r)]
+        self._work(looks, results, len(mutants), end)
         return results
 
     def _work(self, tasks: Sequence[Any], results: dict[str, Result], wanted: int, end: float) -> None:
