@@ -50,7 +50,7 @@ def in_binary(base: Base, tmp_path: Path, function: str, what: str) -> str:
         ("kernels/softmax_row.S", 77, " <-> ", "neither"),
         ("kernels/gemm_s8.S", 35, " <-> ", "same operation"),
         ("kernels/gemm_s8.S", 26, " <-> ", ""),
-        ("kernels/softmax_row.S", 48, " <-> ", ""),
+        ("kernels/softmax_row.S", 50, " <-> ", ""),
         ("kernels/linear_row_q8.S", 97, "lsip f_y, y_next, 0", "by 0"),
         ("kernels/linear_int4_rows.S", 50, "ee.vldbc.8.ip q5, word, 2", "nothing reads it"),
         ("kernels/linear_int4_rows.S", 49, "ee.vldbc.8.ip q6, word, 2", ""),
