@@ -34,7 +34,8 @@ by the guest's instruction count, so its figure is the speed that an engine woul
 stepper runs a smaller size, and no kernels. Results are compared before and while they are timed: checksums
 of programs, all bytes of a kernel's buffers. Measured is the steady state: units get full effort at their
 first call, and a measurement of the translator in which a unit was still made (a loop may be left and
-entered at a new place) is made again. What translating costs is in the table of its own."""
+entered at a new place) is made again. Each time is the least of three. What translating costs is in the
+table of its own."""
 
 Found = dict[Subject, dict[str, Values]]
 """What was measured of each subject, in guest instructions a second, by contestant."""
