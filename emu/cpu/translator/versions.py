@@ -277,10 +277,11 @@ class FastLoop(Version):
         """Check the streams; note (host address, step, alignment) of each access, or its host offset."""
         em, made = self.em, dict[int, tuple[IrBits, str, IrBits, str]]()
         found: list[tuple[str, IrBits, int] | str] = []
+        opened: list[tuple[Stream, str, IrBits]] = []
         for place, (stream, distance) in sorted(streams_of(self.body).items()):
             if id(stream) not in made:
                 delta, first, step = self._check(stream, times)
-                start = em.value(f"inttoptr i64 {(delta + first).name} to ptr")
+                start = self._start_of(stream, delta + first, opened)
                 made[id(stream)] = (first, start, step, delta.name)
             first, start, step, host = made[id(stream)]
             if self.body.accesses[place].slack:
@@ -293,6 +294,28 @@ class FastLoop(Version):
             shown = offset if isinstance(offset, int) else offset.name
             found.append((em.value(f"getelementptr i8, ptr {start}, i64 {shown}"), step, align))
         self._pointers = found
+
+    def _start_of(self, stream: Stream, host: IrBits, opened: list[tuple[Stream, str, IrBits]]) -> str:
+        """Pointer to a stream's first byte, whose host address is ``host``.
+
+        What is changed in place is one stream of loads and one of stores: with one pointer for both, LLVM
+        knows how far apart they are, and may take several iterations at once.
+        """
+        em = self.em
+        for other, start, place in opened:
+            distance = distance_of(other.first, stream.first)
+            is_near = distance is not None and abs(distance) < PAGE // 4
+            if (
+                is_near
+                and distance is not None
+                and other.step == stream.step
+                and other.align == stream.align == 1
+            ):
+                self.or_checked(host.eq(place + distance))
+                return em.value(f"getelementptr i8, ptr {start}, i64 {distance}") if distance else start
+        start = em.value(f"inttoptr i64 {host.name} to ptr")
+        opened.append((stream, start, host))
+        return start
 
     def _check(self, stream: Stream, times: IrBits) -> tuple[IrBits, IrBits, IrBits]:
         """Host offset, first guest address and step of a stream, if all of it is plain memory."""
