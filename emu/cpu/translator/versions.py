@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from emu.cpu.map import PAGE
 from emu.cpu.translator.access import READ, WRITE, Place, place_at, put
-from emu.cpu.translator.affine import Linear
+from emu.cpu.translator.affine import Linear, Shifted
 from emu.cpu.translator.calls import engine_data
 from emu.cpu.translator.cells import BUDGET
 from emu.cpu.translator.discover import CodeBlock
@@ -49,6 +49,11 @@ class Stream:
         return max(access.address.align for _, access in self.accesses)
 
     @property
+    def part(self) -> tuple[Shifted, int] | None:
+        """The other summand of all its addresses (see Access)."""
+        return self.accesses[0][1].part
+
+    @property
     def is_even(self) -> bool:
         """All addresses are forced alike and keep their distances."""
         align = self.align
@@ -73,11 +78,12 @@ def streams_of(body: Body) -> dict[int, tuple[Stream, int]]:
         table = WRITE if access.is_store else READ
         for stream in streams:
             distance = distance_of(stream.first, access.address)
-            if stream.table == table and distance is not None and abs(distance) < PAGE // 4:
+            is_same = stream.table == table and stream.part == access.part
+            if is_same and distance is not None and abs(distance) < PAGE // 4:
                 break
         else:
             first = Linear(access.address.terms, access.address.constant)
-            stream, distance = Stream(table, first, _step_of(body, first)), 0
+            stream, distance = Stream(table, first, step_in(body, first)), 0
             streams.append(stream)
         assert distance is not None
         stream.accesses.append((distance, access))
@@ -100,7 +106,8 @@ def distance_of(a: Linear, b: Linear) -> int | None:
     return ((b.constant - a.constant + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
-def _step_of(body: Body, address: Linear) -> Linear:
+def step_in(body: Body, address: Linear) -> Linear:
+    """How a sum of registers moves in an iteration."""
     total = Linear()
     for register, count in address.terms.items():
         moved = total.plus(body.steps[register].times(count))
@@ -284,7 +291,7 @@ class FastLoop(Version):
                 start = self._start_of(stream, delta + first, opened)
                 made[id(stream)] = (first, start, step, delta.name)
             first, start, step, host = made[id(stream)]
-            if self.body.accesses[place].slack:
+            if self.body.accesses[place].is_computed:
                 found.append(host)
                 continue
             align = self.body.accesses[place].address.align
@@ -326,7 +333,19 @@ class FastLoop(Version):
             self.or_checked((step & (stream.align - 1)).eq(0))
         low, high = ends_of(first, step * (times - 1), stream.step)
         low, high = low - stream.below, high + (stream.above - 1)
+        if stream.part is not None:
+            least, most = self._ends_of_part(stream.part[0], times)
+            low, high = low + least * stream.part[1], high + most * stream.part[1]
         return self.host_offset(stream.table, low, high), first, step
+
+    def _ends_of_part(self, part: Shifted, times: IrBits) -> tuple[IrBits, IrBits]:
+        """Smallest and largest value of a shifted sum of registers, 64 bits, if the sum does not wrap."""
+        way, word = step_in(self.body, part.of), self.frame.sum_of(part.of)
+        step, first = self.frame.sum_of(way).sext(64), word.sext(64) if part.is_signed else word.zext(64)
+        low, high = ends_of(first, step * (times - 1), way)
+        floor, top = (-(1 << 31), 1 << 31) if part.is_signed else (0, 1 << 32)
+        self.or_checked(~low.slt(floor) & high.slt(top))
+        return low.ashr(part.by), high.ashr(part.by)
 
     # --- the fast version -------------------------------------------------------------------------------
     def bodies(self, has_nans: bool) -> Iterator[int]:
