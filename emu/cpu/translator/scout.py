@@ -61,6 +61,8 @@ class Body:
     accx_writers: frozenset[str]
     """Mnemonics that change ACCX."""
     control: Control
+    booleans: int = 0
+    """Mask of the boolean registers that an iteration writes."""
 
     @property
     def straight(self) -> tuple[Plan, ...]:
@@ -88,6 +90,7 @@ def scout(block: CodeBlock, mode: Mode, choices: Choices, is_hardware_loop: bool
         max(plan.pane for plan in block.plans),
         frozenset(machine.accx_writers),
         control,
+        machine.booleans,
     )
 
 
@@ -177,6 +180,7 @@ class ScoutMachine(Machine):
         self.shifts: dict[int, Shifted] = {}
         """Values that are a sum of registers, shifted right, by their names."""
         self.accx_writers: set[str] = set()
+        self.booleans = 0
         self._mode = mode
         self._readings = choices.readings
         self._writes: list[tuple[int, Form]] = []
@@ -329,6 +333,8 @@ class ScoutOperands(Operands):
 
     def write(self, name: str, value: Bits) -> None:
         """See :meth:`Operands.write`."""
-        file, index, _ = self._plan.files[name]
+        file, index, regs = self._plan.files[name]
         if file == "ar":
             self._machine.defer(index, cast(Form, value))
+        elif file == "br":
+            self._machine.booleans |= (1 << regs) - 1 << index

@@ -25,6 +25,7 @@ from emu.cpu.translator.scout import Access, Body
 from emu.cpu.translator.windows import occupied
 from emu.cpu.value_ir import IrBits, scalar
 
+_BOOLEANS = ("br", 0)
 FEWEST = 3
 """Iterations for which the checks pay."""
 MOST = 1 << 20
@@ -207,6 +208,7 @@ class FastLoop(Version):
         """Of the loop that is written, where float results are looked at once an iteration."""
         self._expects_numbers = False
         self._limit = self._count = scalar(frame.em, 64, 0)
+        self._booleans: IrBits | None = None
         self._counter, self._times_cell = f"%i.{block.start:x}", f"%n.{block.start:x}"
         frame.em.entry.lines[:0] = [f"{cell} = alloca i64" for cell in (self._counter, self._times_cell)]
 
@@ -245,6 +247,8 @@ class FastLoop(Version):
             self._open_window()
         self._limit = self._times(self._count, margin)
         self._pointers_of(self._limit)
+        if self.body.booleans:
+            self._booleans = frame.read(_BOOLEANS)
         em.line(f"store i64 0, ptr {self._counter}")
 
     def _open_window(self) -> None:
@@ -378,12 +382,22 @@ class FastLoop(Version):
         yield copies
         if self.numbers is not None:
             self.numbers.settle()
+        self._settle_booleans()
         following = self._index() + copies
         em.line(f"store {following.typed}, ptr {self._counter}")
         frame.goto(test)
         if self.numbers is not None:
             self._give_up(self.numbers)
         frame.enter(after)
+
+    def _settle_booleans(self) -> None:
+        """The booleans that no iteration writes are those from before the loop: said like this, nothing goes
+        from one iteration to the next, and LLVM may take several at once.
+        """
+        if self._booleans is not None:
+            written = self.body.booleans
+            kept = self._booleans & ~written
+            self.frame.write(_BOOLEANS, kept | (self.frame.read(_BOOLEANS) & written))
 
     def _give_up(self, numbers: IterationNumbers) -> None:
         """The iteration that has made a NaN is run again by the ordinary version."""
