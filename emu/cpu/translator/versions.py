@@ -50,6 +50,11 @@ class Stream:
         return max(access.address.align for _, access in self.accesses)
 
     @property
+    def is_plain(self) -> bool:
+        """Nothing forces the addresses, and the start of the loop knows all of them."""
+        return self.align == 1 and not any(access.is_computed for _, access in self.accesses)
+
+    @property
     def part(self) -> tuple[Shifted, int] | None:
         """The other summand of all its addresses (see Access)."""
         return self.accesses[0][1].part
@@ -313,17 +318,11 @@ class FastLoop(Version):
         knows how far apart they are, and may take several iterations at once.
         """
         em = self.em
-        for other, start, place in opened:
+        for other, start, place in opened if stream.is_plain else ():
             distance = distance_of(other.first, stream.first)
-            is_near = distance is not None and abs(distance) < PAGE // 4
-            if (
-                is_near
-                and distance is not None
-                and other.step == stream.step
-                and other.align == stream.align == 1
-            ):
+            if other.is_plain and distance is not None and abs(distance) < PAGE // 4:
                 self.or_checked(host.eq(place + distance))
-                return em.value(f"getelementptr i8, ptr {start}, i64 {distance}") if distance else start
+                return em.value(f"getelementptr i8, ptr {start}, i64 {distance}")
         start = em.value(f"inttoptr i64 {host.name} to ptr")
         opened.append((stream, start, host))
         return start
