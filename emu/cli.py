@@ -8,6 +8,7 @@ trapped), 5 trouble of our own, 130 interrupted.
 from __future__ import annotations
 
 import importlib
+from importlib import metadata
 from typing import Any
 
 import rich_click as click
@@ -55,8 +56,16 @@ class LazyGroup(click.RichGroup):
         return getattr(importlib.import_module(module), name)
 
 
+def _version() -> str:
+    """The installed version; a checkout that runs without being installed says so."""
+    try:
+        return metadata.version("esp32s3-emu")
+    except metadata.PackageNotFoundError:
+        return "of a checkout that is not installed (pip install -e .)"
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="esp32s3-emu", prog_name="emu")
+@click.version_option(_version(), prog_name="emu")
 def main() -> None:
     """Prove that ESP32-S3 firmware computes bit for bit what its Python model says."""
 

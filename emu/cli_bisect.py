@@ -67,7 +67,13 @@ def _shared(options: dict[str, Any]) -> Any:
     show_default=True,
     help="Where right stages come from.",
 )
-@click.option("--tier", type=click.Choice(["translator", "stepper"]), default="translator", show_default=True)
+@click.option(
+    "--tier",
+    type=click.Choice(["translator", "stepper"]),
+    default="translator",
+    show_default=True,
+    help="Translated to native code, or step by step.",
+)
 @guarded
 def model_command(kind: str, **options: Any) -> int:
     """One of the example models on an image: first wrong stage, then inwards."""
@@ -94,8 +100,14 @@ def model_command(kind: str, **options: Any) -> int:
 @_common
 @click.option("--spec", type=_FILE, help="Python file that describes your kernels. It is executed: trust it.")
 @click.option("--replay", type=_FILE, help="The case that differs; default: examples are tried in turn.")
-@click.option("--examples", type=click.IntRange(1), default=200, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--examples",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Drawn ones, where no case is named.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the drawn examples.")
 @guarded
 def kernel_command(symbol: str, **options: Any) -> int:
     """One kernel of an image, your own with --spec: smallest input, then the first wrong instruction."""
@@ -112,8 +124,10 @@ def kernel_command(symbol: str, **options: Any) -> int:
 @click.argument("spec", type=_FILE)
 @_common
 @click.option("--kernels", type=_FILE, help="Spec of the kernels that the model calls. It is executed too.")
-@click.option("--examples", type=click.IntRange(1), default=20, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--examples", type=click.IntRange(1), default=20, show_default=True, help="Inputs that are tried."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the inputs.")
 @click.option("--example", type=click.IntRange(0), help="Only this example.")
 @guarded
 def spec_command(spec: Path, **options: Any) -> int:

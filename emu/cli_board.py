@@ -49,7 +49,13 @@ def board() -> None:
 @click.option("--flash", type=_FILE, help="File with the contents of the flash chip; made if it is missing.")
 @click.option("--flash-size", default="8MB", show_default=True, help="Size of the flash chip (MB means MiB).")
 @click.option("--mac", help="Base MAC address.")
-@click.option("--console", type=click.Choice(["uart", "usb"]), default="uart", show_default=True)
+@click.option(
+    "--console",
+    type=click.Choice(["uart", "usb"]),
+    default="uart",
+    show_default=True,
+    help="What the transport is connected to: UART0, or USB serial/JTAG.",
+)
 @click.option("--baud-paced", is_flag=True, help="Bytes take their time on the wire, and FIFOs overflow.")
 @click.option("--download", is_flag=True, help="Resets enter download mode, as with GPIO0 held low.")
 @click.option("--fault", "faults", multiple=True, metavar="KIND@TIME", help="Something that goes wrong.")

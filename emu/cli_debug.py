@@ -44,7 +44,11 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 help="Instructions.",
             ),
             click.option(
-                "--fused", type=click.Choice(["fused", "two-roundings"]), default="fused", show_default=True
+                "--fused",
+                type=click.Choice(["fused", "two-roundings"]),
+                default="fused",
+                show_default=True,
+                help="How madd.s and msub.s round.",
             ),
             click.option(
                 "--bounds", is_flag=True, help="Trap on accesses outside of image, stack and buffers."
@@ -235,7 +239,13 @@ def _output(path: Path | None) -> Iterator[TextIO]:
 @click.option(
     "--call", "symbol", metavar="SYMBOL|ADDR", help="Call a function with ARGS instead of starting up."
 )
-@click.option("--tier", type=click.Choice(["translator", "stepper"]), default="translator", show_default=True)
+@click.option(
+    "--tier",
+    type=click.Choice(["translator", "stepper"]),
+    default="translator",
+    show_default=True,
+    help="Translated to native code, or step by step.",
+)
 @click.option("--once", is_flag=True, help="End when the first debugger leaves.")
 @_checked
 @engine_options

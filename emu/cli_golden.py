@@ -13,6 +13,7 @@ from emu.cli_errors import guarded
 _PATH = click.Path(path_type=Path)
 _FOLDER = click.option("--folder", type=_PATH, help="Where the goldens are; default: golden/models.")
 _ELF = click.option("--elf", type=_PATH, help="Firmware image; default: the bundled reference image.")
+_QUIET = click.option("-q", "--quiet", is_flag=True, help="Print only what is not equal.")
 _NAMES = click.argument("names", nargs=-1)
 
 
@@ -36,14 +37,15 @@ def golden() -> None:
 @click.option("--steps", type=click.IntRange(0, 256), help="Sampler steps, or tokens after the text.")
 @click.option("--cfg", type=float, help="Guidance factor.")
 @click.option("--tensors", multiple=True, metavar="PATTERN", help="Stages whose tensors are kept.")
+@_QUIET
 @_ELF
 @_FOLDER
 @guarded
-def record(names: tuple[str, ...], folder: Path | None, elf: Path | None, **own: Any) -> int:
+def record(names: tuple[str, ...], folder: Path | None, elf: Path | None, quiet: bool, **own: Any) -> int:
     """Record goldens: bundled ones by name (default: all), recorded ones again, or your own by --kind."""
     from emu.goldens.command import run_record
 
-    return run_record(names, _folder(folder), elf, own)
+    return run_record(names, _folder(folder), elf, own, quiet)
 
 
 @golden.command()
@@ -53,7 +55,8 @@ def record(names: tuple[str, ...], folder: Path | None, elf: Path | None, **own:
     help="What is compared with the goldens.",
 )  # fmt: skip
 @click.option("--gemm", metavar="VARIANT", help="Matrix product of the mirror: vnni, avx2, plain, ...")
-@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON.")
+@click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - for standard output.")
+@_QUIET
 @_ELF
 @_FOLDER
 @guarded
@@ -69,14 +72,15 @@ def check(names: tuple[str, ...], gemm: str | None, folder: Path | None, **optio
 @golden.command()
 @_NAMES
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@_QUIET
 @_ELF
 @_FOLDER
 @guarded
-def accept(names: tuple[str, ...], yes: bool, elf: Path | None, folder: Path | None) -> int:
+def accept(names: tuple[str, ...], yes: bool, quiet: bool, elf: Path | None, folder: Path | None) -> int:
     """Show what changes, stage by stage, and make it the golden. Refused where mirror and image disagree."""
     from emu.goldens.command import run_accept
 
-    return run_accept(names, _folder(folder), elf, yes)
+    return run_accept(names, _folder(folder), elf, yes, quiet)
 
 
 @golden.command()

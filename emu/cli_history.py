@@ -17,7 +17,7 @@ _LAST = click.option("--last", type=click.IntRange(1), default=20, show_default=
 
 @click.group()
 def history() -> None:
-    """Runs of the past: list, trends, first bad commit, flaky boards, slower kernels, export."""
+    """Runs of the past: list, trends, first bad commit, flaky boards, slower kernels and stages, export."""
 
 
 @history.command("list")
@@ -47,7 +47,7 @@ def show(run: str, ledger: Path | None) -> int:
 @_LEDGER
 @guarded
 def trend(name: str, ledger: Path | None) -> int:
-    """Every result of a kernel, model or golden, and since which commit it is wrong."""
+    """Every result of a kernel, model or golden, since which commit it is wrong, what its stages take."""
     from emu.ledger.command import show_name
 
     return show_name(ledger, name)
@@ -64,23 +64,38 @@ def flaky(ledger: Path | None) -> int:
 
 
 @history.command()
+@_LEDGER
+@guarded
+def boards(ledger: Path | None) -> int:
+    """Every board: what its line carried, what had to be done again, faults, verdicts that changed."""
+    from emu.ledger.command import show_boards
+
+    return show_boards(ledger)
+
+
+@history.command()
 @click.option("--percent", type=click.FloatRange(0), default=1.0, show_default=True, help="At least so much.")
 @_LEDGER
 @guarded
 def slower(percent: float, ledger: Path | None) -> int:
-    """Kernels that execute more instructions a case than on the image before. Exit code 1 for any."""
+    """Kernels, models, stages that take more instructions than on the image before. Exit code 1 for any."""
     from emu.ledger.command import show_slower
 
     return show_slower(ledger, percent)
 
 
 @history.command()
-@click.option("-o", "--output", type=_PATH, required=True, help="*.json, *.csv or *.xml (JUnit).")
+@click.option(
+    "-o", "--output", type=_PATH, required=True, help="*.json, *.csv, *.xml; - for standard output."
+)
+@click.option(
+    "--format", "kind", type=click.Choice(["json", "csv", "junit"]), help="Default: as the file's name says."
+)
 @_LAST
 @_LEDGER
 @guarded
-def export(output: Path, last: int, ledger: Path | None) -> int:
+def export(output: Path, kind: str | None, last: int, ledger: Path | None) -> int:
     """Write the last runs with all their results to a file."""
     from emu.ledger.command import write_export
 
-    return write_export(ledger, output, last)
+    return write_export(ledger, output, last, kind)

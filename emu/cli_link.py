@@ -44,7 +44,7 @@ def _tell(board: Found) -> None:
         click.echo(f"  agent {hello.agent}, port {hello.name}, build {hello.build:#010x}, MAC {mac}")
         click.echo(f"  {hello.kernels} kernels, {hello.models} models, {hello.hertz / 1e6:.0f} MHz")
     elif board.why:
-        click.echo(f"  no agent: {board.why}")
+        click.echo(f"  {board.why}")
 
 
 @click.command()
@@ -52,8 +52,20 @@ def _tell(board: Found) -> None:
 @click.option("--elf", type=_FILE, help="Default: the bundled agent.")
 @click.option("--boot", is_flag=True, help="Write the image into flash, so that it starts after each reset.")
 @click.option("--model", type=_FILE, help="Model file for the agent, written into flash at 0x200000.")
-@click.option("--baud", type=click.IntRange(9600, 5_000_000), default=460_800, show_default=True)
-@click.option("--reset", type=click.Choice(_RESETS), default="default-reset", show_default=True)
+@click.option(
+    "--baud",
+    type=click.IntRange(9600, 5_000_000),
+    default=460_800,
+    show_default=True,
+    help="Speed at which esptool writes.",
+)
+@click.option(
+    "--reset",
+    type=click.Choice(_RESETS),
+    default="default-reset",
+    show_default=True,
+    help="How the board is brought into download mode (esptool's --before).",
+)
 @click.option("--stub/--no-stub", default=True, help="Let esptool run its own loader on the chip.")
 @guarded
 def flash(

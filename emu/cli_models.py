@@ -67,11 +67,11 @@ def info(file: Path, as_json: bool) -> int:
 
 
 @model.command()
-@click.option("--kind", type=click.Choice(["t2i", "ternary", "tinylm"]), required=True)
-@click.option("--seed", default="0", show_default=True)
+@click.option("--kind", type=click.Choice(["t2i", "ternary", "tinylm"]), required=True, help="Which model.")
+@click.option("--seed", default="0", show_default=True, help="Of the weights.")
 @click.option("--extreme", is_flag=True, help="Outlier, zero and saturated rows.")
 @click.option("--outputs", type=click.IntRange(1, 4096), help="Of a ternary model; default: 511.")
-@click.option("-o", "--output", type=_FILE, required=True)
+@click.option("-o", "--output", type=_FILE, required=True, help="The model file.")
 @guarded
 def random(kind: str, seed: str, extreme: bool, outputs: int | None, output: Path) -> int:
     """Make a model file with weights from a seed: the same bytes on every machine."""
@@ -97,7 +97,7 @@ def random(kind: str, seed: str, extreme: bool, outputs: int | None, output: Pat
 @click.command()
 @click.argument("prompt")
 @_SEED
-@click.option("--steps", type=click.IntRange(1, 64), default=8, show_default=True)
+@click.option("--steps", type=click.IntRange(1, 64), default=8, show_default=True, help="Of the sampler.")
 @click.option("--cfg", type=float, default=3.0, show_default=True, help="Guidance factor.")
 @_TARGET
 @_MODEL
@@ -105,7 +105,9 @@ def random(kind: str, seed: str, extreme: bool, outputs: int | None, output: Pat
 @_stage_options
 @click.option("--scale", type=click.IntRange(1, 16), default=1, help="Enlarge the picture.")
 @click.option("--times", is_flag=True, help="Also tell the time of every stage, steps and blocks added up.")
-@click.option("-o", "--output", type=_FILE, default=Path("face.png"), show_default=True)
+@click.option(
+    "-o", "--output", type=_FILE, default=Path("face.png"), show_default=True, help="The picture, a PNG file."
+)
 @guarded
 def draw(prompt: str, **options: Any) -> int:
     """Draw a 64x64 face from words: emu draw "улыбающаяся девушка" --seed 7 -o face.png."""
@@ -140,7 +142,9 @@ def classify(texts: tuple[str, ...], **options: Any) -> int:
 
 @click.command()
 @click.argument("prompt")
-@click.option("--tokens", type=click.IntRange(1, 256), default=64, show_default=True)
+@click.option(
+    "--tokens", type=click.IntRange(1, 256), default=64, show_default=True, help="How many are made."
+)
 @click.option("--temperature", type=click.FloatRange(0), default=0.0, show_default=True, help="0: likeliest.")
 @_SEED
 @_TARGET
@@ -169,7 +173,7 @@ def generate(prompt: str, **options: Any) -> int:
 @_MODEL
 @click.option("--text", help="Prompt, text to classify, or text to read; default: an example.")
 @_SEED
-@click.option("--steps", type=click.IntRange(1, 64), default=8, show_default=True)
+@click.option("--steps", type=click.IntRange(1, 64), default=8, show_default=True, help="Of a picture.")
 @click.option("--all", "every", is_flag=True, help="Every stage, not a selection.")
 @click.option("--json", "json_file", type=_FILE, help="Write all figures as JSON.")
 @guarded

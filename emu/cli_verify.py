@@ -37,7 +37,13 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--baud", type=click.IntRange(9600, 5_000_000), help="Speed of the board's line, if it can change."
 )
-@click.option("--tier", type=click.Choice(["translator", "stepper"]), default="translator", show_default=True)
+@click.option(
+    "--tier",
+    type=click.Choice(["translator", "stepper"]),
+    default="translator",
+    show_default=True,
+    help="Native code, or step by step.",
+)
 @click.option(
     "--fused",
     type=click.Choice(["fused", "two-roundings"]),
@@ -66,11 +72,12 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--jobs", type=click.IntRange(1, 64), default=None, help="Worker processes; default: processors."
 )
-@click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
+@click.option("--json", "json_file", type=_FILE, help="Write the report as JSON; - for standard output.")
 @click.option("--junit", "junit_file", type=_FILE, help="Write the report as JUnit XML.")
 @click.option("--html", "html_file", type=_FILE, help="Write the report as one HTML page.")
 @click.option("--out", type=_FILE, help="Folder for case files and partial results; default: emu-verify.")
 @click.option("--resume", is_flag=True, help="Go on where an interrupted or killed run of the same stopped.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only what is not equal.")
 @click.option("--memory/--no-memory", default=True, help="Try failing cases of earlier runs first.")
 @guarded
 def verify(**options: Any) -> int:
@@ -84,12 +91,12 @@ def verify(**options: Any) -> int:
         return _watch(watched, options["spec"])
     options["target"] = options["target"] or ("board" if options["port"] else "image")
     if options.pop("models"):
+        from emu.verify.bundled_models import ModelsRequest, run_models
         from emu.verify.errors import UsageProblem
-        from emu.verify.models import ModelsRequest, run_models
 
         if options["check"]:
             raise UsageProblem("--check looks at examples of kernels: not with --models")
-        wanted = ("elf", "tier", "fused", "json_file", "html_file", "port", "baud")
+        wanted = ("elf", "tier", "fused", "json_file", "html_file", "port", "baud", "resume", "quiet")
         return run_models(ModelsRequest(**{n: options[n] for n in wanted}))
     from emu.verify.command import VerifyRequest, run
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Write firmware/agent/chip/probes.S: one stub for each instruction of emu/link/probes.py.
+"""Write firmware/agent/chip/probes.S and probes.h: one stub for each instruction of emu/link/probes.py.
 
 python tools/agent_probes.py            # write
-python tools/agent_probes.py --check    # is the file what the table gives? (exit code 1: no)
+python tools/agent_probes.py --check    # are the files what the table gives? (exit code 1: no)
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ sys.path.insert(0, str(ROOT))
 
 from emu.isa.encode import encode  # noqa: E402
 from emu.isa.table import rows  # noqa: E402
-from emu.link.probes import PROBES  # noqa: E402
+from emu.link.probes import FAR, OUT_BYTES, PROBES, STATE_BYTES  # noqa: E402
 from tools.generated import write_or_check  # noqa: E402
 
 OUT = ROOT / "firmware" / "agent" / "chip" / "probes.S"
+HEADER = OUT.with_suffix(".h")
 HEAD = """\
 /* Written by tools/agent_probes.py from emu/link/probes.py.
  *
@@ -128,11 +129,29 @@ def text() -> str:
     return f'{out}\n    .section .rodata.selftest_probe, "a", @progbits\n    .balign 4\n.Lstubs:\n{entries}'
 
 
+def header() -> str:
+    """probes.h: what selftest_probe touches (docs/wire.md section 6)."""
+    indexed = next(i for i, probe in enumerate(PROBES) if probe.mnemonic == "ee.ldxq.32")
+    far = FAR[0] + 4
+    extents = f",{STATE_BYTES},{OUT_BYTES}a{indexed - 1}>{indexed + 1}a>*{far}*+"
+    return f"""\
+/* Written by tools/agent_probes.py from emu/link/probes.py. */
+#ifndef EMU_AGENT_PROBES_H
+#define EMU_AGENT_PROBES_H
+
+#define PROBE_INDEXED {indexed}u /* reads behind its scratch memory */
+#define PROBE_EXTENTS "{extents}"
+
+#endif
+"""
+
+
 @click.command(help=__doc__, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--check", is_flag=True, help="Compare; write nothing.")
 def main(check: bool) -> None:
     """See the help text (the module's docstring)."""
-    write_or_check(OUT, text(), check, "the table gives", "python tools/agent_probes.py")
+    for path, fresh in ((OUT, text()), (HEADER, header())):
+        write_or_check(path, fresh, check, "the table gives", "python tools/agent_probes.py")
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def with_outputs(text: str, shown: dict[str, str]) -> str:
     """The README with its output blocks replaced."""
     for name, output in shown.items():
         text, found = re.subn(
-            rf"(<!-- output: {name} -->\n```\n).*?(```\n)",
+            rf"(<!-- output: {name} -->\n```text\n).*?(```\n)",
             lambda match, output=output: f"{match[1]}{output}\n{match[2]}",
             text,
             flags=re.DOTALL,

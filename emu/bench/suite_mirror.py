@@ -105,7 +105,7 @@ def _multiply(x: S8Array, w: U8Array, blocks: int, steps: int, start: S32Array, 
     for r in range(rows):
         total = np.int32(0)
         for c in range(cols):
-            total += np.int32(x[r, c])
+            total = np.int32(total + np.int32(x[r, c]))
         start[r] = np.int32(-OFFSET) * total
     size = blocks * LANES
     multiply(

@@ -67,7 +67,7 @@ def _pictures(settings: Settings, report: Report, threads: int) -> None:
     table.add("t2i", *cells, _cell(ratio))
     report.tables.append(table)
     if ratio is not None:
-        limit = 0.5 if "vnni" in str(chosen()).lower() else 1.0
+        limit = 0.5 if chosen() in ("amx", "vnni") else 1.0
         report.bounds.append(Bound("picture of the mirror over torch", ratio.median, "at most", limit))
     report.bounds.append(
         Bound("picture of the image", found["image"].median, "at most", CHIP_SECONDS / 2, " s")

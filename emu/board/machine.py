@@ -16,6 +16,7 @@ from emu.board.line import Line, new_words
 from emu.board.matrix import Matrix
 from emu.board.misc import System, new_cache, new_efuses, new_gpio, new_random, new_storage
 from emu.board.patient import PatientTranslator
+from emu.board.protection import SERVICES
 from emu.board.registers import Page, Registers
 from emu.board.rom import board_functions
 from emu.board.rom import flash as rom_flash
@@ -403,6 +404,7 @@ def _options(settings: Settings) -> EngineOptions:
         tier=settings.tier,
         exceptions="vectors",
         unmodelled="log-once",
+        services=SERVICES,
         stack_bytes=PAGE,
         psram_bytes=PAGE,
         track_fsr=True,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from emu.goldens.check import Change, changes_between, tensor_details
 from emu.goldens.manifest import Manifest, read_manifest
-from emu.goldens.record import compute, make_manifest, store
+from emu.goldens.record import Computed, make_manifest, store
 from emu.goldens.tensors import read_tensors
 from emu.numerics.types import AnyArray
 from emu.verify.compare import Difference
@@ -36,13 +36,12 @@ class Proposal:
         store(self.folder, self.manifest, self.data)
 
 
-def propose(name: str, folder: Path, elf: Path | None = None) -> Proposal:
-    """Compute a golden's run on both targets and compare with what is recorded.
+def propose(name: str, folder: Path, computed: Computed, elf: Path | None = None) -> Proposal:
+    """Compare what both targets computed for a golden's run with what is recorded.
 
-    Raises TargetsDisagree, UsageProblem when nothing is recorded in ``folder``.
+    Raises UsageProblem when nothing is recorded in ``folder``.
     """
     old = read_manifest(folder)
-    computed = compute(name, old.run, elf=elf)
     manifest, data = make_manifest(old.run, computed, elf, None)
     changes = changes_between(dict(old.stages), dict(manifest.stages))
     details = tensor_details([c.stage for c in changes], _old_tensors(old), computed.recording)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from emu.goldens.manifest import MANIFEST, Manifest
 from emu.goldens.provenance import stale_reasons
 from emu.goldens.run import Recording, Runner, TargetName
 from emu.goldens.tensors import read_tensors
+from emu.ledger.writer import Cost
 from emu.models.modelfile.reader import ModelFile
 from emu.models.sources import load_model
 from emu.numerics.types import AnyArray
@@ -39,6 +42,8 @@ class Checked:
     changes: list[Change] = field(default_factory=list)
     details: dict[str, Difference] = field(default_factory=dict)
     instructions: int = 0
+    seconds: float = 0.0
+    costs: Mapping[str, Cost] = field(default_factory=dict)
 
 
 def changes_between(recorded: dict[str, int], found: dict[str, int]) -> list[Change]:
@@ -70,9 +75,11 @@ def check(
     file = load_model(manifest.run.weights, manifest.run.kind)
     refuse_stale(manifest, file)
     kept = read_tensors(manifest)
+    started = time.monotonic()
     runner = Runner(target, elf, options)
     run = runner.run(manifest.run, file, tuple(kept))
     checked = Checked(name, target, len(manifest.stages), instructions=run.instructions)
+    checked.seconds, checked.costs = time.monotonic() - started, run.costs
     checked.changes = changes_between(dict(manifest.stages), run.digests)
     if checked.changes and checked.changes[0].stage not in kept:
         first = checked.changes[0].stage

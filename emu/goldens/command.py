@@ -3,46 +3,100 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from emu.goldens import cache, places
 from emu.goldens.accept import propose
 from emu.goldens.check import Checked, check
 from emu.goldens.definition import BUNDLED, PATTERNS, Definition
+from emu.goldens.ledgered import GoldenRuns, checked_result
 from emu.goldens.manifest import MANIFEST, read_manifest
-from emu.goldens.record import BOTH, TargetsDisagree, compute, make_manifest, store
+from emu.goldens.record import BOTH, Computed, TargetsDisagree, compute, make_manifest, store
 from emu.goldens.report import print_changes, print_checked
+from emu.ledger.writer import Result
 from emu.models.dump import check_suffix, provenance, write_dump
 from emu.models.modelfile.kinds import Kind
 from emu.models.names import chooser
 from emu.verify.errors import UsageProblem
 from emu.verify.records import write_whole
+from emu.verify.terminal import Terminal, progress
+from emu.verify.verdict import EXIT_INTERRUPTED
+from emu.verify.words import plural
 
 EXIT_MISMATCH = 1
 
 
-def run_record(names: tuple[str, ...], folder: Path, elf: Path | None, own: Mapping[str, Any]) -> int:
+def run_record(
+    names: tuple[str, ...], folder: Path, elf: Path | None, own: Mapping[str, Any], quiet: bool = False
+) -> int:
     """Record goldens and print a line for each."""
-    console = Console()
-    for name, definition in _to_record(names, folder, own).items():
-        with console.status(f"{name}: mirror and image"):
-            try:
-                computed = compute(name, definition, elf=elf)
-            except TargetsDisagree as error:
-                console.print(str(error), highlight=False)
-                return EXIT_MISMATCH
-        manifest, data = make_manifest(definition, computed, elf, None)
+    terminal, runs = Terminal.of(quiet), GoldenRuns("golden record", elf)
+    todo = _to_record(names, folder, own)
+
+    def record(name: str) -> int:
+        computed = _computed(name, todo[name], elf, terminal, runs)
+        if computed is None:
+            return EXIT_MISMATCH
+        manifest, data = make_manifest(todo[name], computed, elf, None)
         store(folder / name, manifest, data)
-        kept = len(computed.recording.tensors)
-        console.print(
-            f"{name}: {len(manifest.stages):,} stages, {kept} tensors ({len(data):,} bytes)", highlight=False
-        )
-    return 0
+        kept = plural(len(computed.recording.tensors), "tensor")
+        stages = plural(len(manifest.stages), "stage")
+        terminal.usual.print(f"{name}: {stages}, {kept} ({len(data):,} bytes)", highlight=False)
+        return 0
+
+    return _each(list(todo), "record", record, terminal, runs)
+
+
+def _computed(
+    name: str, definition: Definition, elf: Path | None, terminal: Terminal, runs: GoldenRuns
+) -> Computed | None:
+    """What both targets agree on, in the ledger; None, told, when they do not."""
+    started = time.monotonic()
+    try:
+        computed = compute(name, definition, elf=elf)
+    except TargetsDisagree as error:
+        seconds = time.monotonic() - started
+        runs.add("image", Result(name, "mismatch", 1, seconds=seconds, message=str(error)), {})
+        terminal.wrong.print(str(error), highlight=False)
+        return None
+    seconds = time.monotonic() - started
+    for target, recording in computed.by_target.items():
+        stages = len(recording.digests)
+        result = Result(name, "equal", 1, 0, recording.instructions, seconds, stages=stages)
+        runs.add(target, result, recording.costs)
+    return computed
+
+
+def _each(
+    names: list[str], command: str, work: Callable[[str], int], terminal: Terminal, runs: GoldenRuns
+) -> int:
+    """Do the work for one golden after the other until one fails; Ctrl-C says what is left."""
+    code, interrupted, done = 0, False, 0
+    try:
+        with progress(terminal.usual, len(names)) as step:
+            for name in names:
+                step(f"{name}: mirror and image", 0)
+                code = work(name)
+                if code:
+                    break
+                done += 1
+                step(name, 1)
+    except KeyboardInterrupt:
+        code, interrupted = EXIT_INTERRUPTED, True
+        _say_what_is_left(terminal, command, names[done:])
+    for note in runs.end(code, interrupted):
+        terminal.wrong.print(note, highlight=False)
+    return code
+
+
+def _say_what_is_left(terminal: Terminal, command: str, names: Sequence[str]) -> None:
+    left = " ".join(dict.fromkeys(names))
+    terminal.wrong.print(f"interrupted; what is left: emu golden {command} {left}", highlight=False)
 
 
 def _to_record(names: tuple[str, ...], folder: Path, own: Mapping[str, Any]) -> dict[str, Definition]:
@@ -77,21 +131,39 @@ def _own(given: dict[str, Any]) -> Definition:
 
 
 def run_check(
-    names: tuple[str, ...], folder: Path, target: str, elf: Path | None, json_file: Path | None
+    names: tuple[str, ...],
+    folder: Path,
+    target: str,
+    elf: Path | None,
+    json_file: Path | None,
+    quiet: bool = False,
 ) -> int:
     """Check goldens and print a table. Every golden is read before the first one runs."""
-    console = Console()
+    terminal, runs = Terminal.of(quiet, json_file), GoldenRuns("golden check", elf)
     manifests = {name: read_manifest(folder / name) for name in places.chosen(folder, names)}
     targets = BOTH if target == "both" else tuple(t for t in BOTH if t == target)
+    todo = [(name, one) for name in manifests for one in targets]
     results: list[Checked] = []
-    for name, manifest in manifests.items():
-        for one in targets:
-            with console.status(f"{name}: {one}"):
-                results.append(check(name, manifest, one, elf))
-    print_checked(console, results)
+    interrupted = False
+    try:
+        with progress(terminal.usual, len(todo)) as step:
+            for name, one in todo:
+                step(f"{name}: {one}", 0)
+                results.append(check(name, manifests[name], one, elf))
+                runs.add(one, checked_result(results[-1]), results[-1].costs)
+                step(f"{name}: {one}", 1)
+    except KeyboardInterrupt:
+        interrupted = True
+    print_checked(terminal, results)
     if json_file is not None:
         write_whole(json_file, json.dumps([_as_json(r) for r in results], indent=1).encode() + b"\n")
-    return EXIT_MISMATCH if any(r.changes for r in results) else 0
+    code = EXIT_MISMATCH if any(r.changes for r in results) else 0
+    if interrupted:
+        code = code or EXIT_INTERRUPTED
+        _say_what_is_left(terminal, "check", [name for name, _ in todo[len(results) :]])
+    for note in runs.end(code, interrupted):
+        terminal.wrong.print(note, highlight=False)
+    return code
 
 
 def _as_json(result: Checked) -> dict[str, Any]:
@@ -109,26 +181,28 @@ def _hexadecimal(digest: int | None) -> str | None:
     return None if digest is None else f"{digest:016X}"
 
 
-def run_accept(names: tuple[str, ...], folder: Path, elf: Path | None, yes: bool) -> int:
+def run_accept(names: tuple[str, ...], folder: Path, elf: Path | None, yes: bool, quiet: bool = False) -> int:
     """Show changes and accept them, one golden after the other."""
-    console = Console()
+    terminal, runs = Terminal.of(quiet), GoldenRuns("golden accept", elf)
     for name in places.chosen(folder, names):
-        with console.status(f"{name}: mirror and image"):
-            try:
-                proposal = propose(name, folder / name, elf)
-            except TargetsDisagree as error:
-                console.print(str(error), highlight=False)
-                return EXIT_MISMATCH
+        with progress(terminal.usual) as step:
+            step(f"{name}: mirror and image", 0)
+            computed = _computed(name, read_manifest(folder / name).run, elf, terminal, runs)
+        if computed is None:
+            runs.end(EXIT_MISMATCH)
+            return EXIT_MISMATCH
+        proposal = propose(name, folder / name, computed, elf)
         if proposal.nothing:
-            console.print(f"{name}: nothing changes", highlight=False)
+            terminal.usual.print(f"{name}: nothing changes", highlight=False)
             continue
         if proposal.changes:
-            print_changes(console, name, proposal.changes, proposal.details)
+            print_changes(terminal.wrong, name, proposal.changes, proposal.details)
         for origin in proposal.origins:
-            console.print(f"{name}: {origin}", highlight=False, markup=False)
+            terminal.wrong.print(f"{name}: {origin}", highlight=False, markup=False)
         if yes or click.confirm(f"accept {name}?"):
             proposal.store()
-            console.print(f"{name}: accepted", highlight=False)
+            terminal.usual.print(f"{name}: accepted", highlight=False)
+    runs.end(0)
     return 0
 
 
@@ -137,7 +211,8 @@ def run_prune(folder: Path, dry_run: bool) -> int:
     needed = [read_manifest(folder / name) for name in places.names_in(folder)]
     found = [*places.strays(folder), *cache.strays(needed)]
     _remove(found, dry_run)
-    print(f"{len(found)} files {'would be' if dry_run else 'were'} removed; {len(needed)} goldens stay")
+    told = plural(len(found), "file")
+    print(f"{told} {'to be removed' if dry_run else 'removed'}; goldens that stay: {len(needed)}")
     return 0
 
 
@@ -154,8 +229,10 @@ def run_tensors(name: str, stages: tuple[str, ...], output: Path, folder: Path) 
     (one,) = places.chosen(folder, [name])
     manifest = read_manifest(folder / one)
     wanted = chooser(stages, list(manifest.stages))
-    found = {s: v for s, v in cache.all_tensors(one, manifest).items() if wanted(s)}
+    with progress(Terminal.of().usual) as step:
+        step(f"{one}: mirror", 0)
+        found = {s: v for s, v in cache.all_tensors(one, manifest).items() if wanted(s)}
     sha256 = str(manifest.provenance.get("model_sha256"))
     write_dump(output, found, provenance(manifest.run.weights, sha256, "golden", manifest.run.as_json()))
-    print(f"{output}: {len(found)} stages of {name}")
+    print(f"{output}: {plural(len(found), 'stage')} of {name}")
     return 0

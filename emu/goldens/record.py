@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from emu.cpu.options import EngineOptions
@@ -29,6 +29,7 @@ class Computed:
     recording: Recording
     file: ModelFile
     targets: tuple[TargetName, ...]
+    by_target: dict[TargetName, Recording] = field(default_factory=dict)
 
 
 def compute(
@@ -46,7 +47,7 @@ def compute(
     first = recordings[targets[0]]
     for target in targets[1:]:
         _agree(name, targets[0], first, target, recordings[target])
-    return Computed(first, file, targets)
+    return Computed(first, file, targets, recordings)
 
 
 def _agree(name: str, one: str, left: Recording, other: str, right: Recording) -> None:

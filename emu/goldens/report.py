@@ -10,11 +10,13 @@ from rich.text import Text
 
 from emu.goldens.check import Change, Checked
 from emu.verify.compare import Difference, decimal, hexadecimal
+from emu.verify.terminal import Terminal
+from emu.verify.words import plural
 
 _SHOWN = 12
 
 
-def print_checked(console: Console, results: Iterable[Checked]) -> None:
+def print_checked(terminal: Terminal, results: Iterable[Checked]) -> None:
     """A row for each golden, then what changed."""
     results = list(results)
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -28,17 +30,17 @@ def print_checked(console: Console, results: Iterable[Checked]) -> None:
         counted = f"{r.instructions:,}" if r.instructions else "-"
         row = [r.name, r.target, f"{r.stages:,}", f"{len(r.changes):,}", counted]
         table.add_row(*row, Text(verdict, style=style))
-    console.print(table)
+    terminal.usual.print(table)
     for r in results:
         if r.changes:
-            print_changes(console, r.name, r.changes, r.details)
+            print_changes(terminal.wrong, r.name, r.changes, r.details)
 
 
 def print_changes(
     console: Console, name: str, changes: list[Change], details: Mapping[str, Difference]
 ) -> None:
     """The changed stages in order; elements where tensors are kept."""
-    console.print(Text(f"{name}: {len(changes):,} stages, first {changes[0].stage}"))
+    console.print(Text(f"{name}: {plural(len(changes), 'stage')}, first {changes[0].stage}"))
     for change in changes[:_SHOWN]:
         console.print(Text(f"  {change.stage}: {_hex(change.recorded)} -> {_hex(change.found)}"))
         if change.stage in details:

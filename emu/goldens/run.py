@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from emu.cpu.options import EngineOptions
 from emu.goldens.definition import Definition
+from emu.ledger.writer import Cost
+from emu.models.costs import StageCosts
 from emu.models.errors import PromptError
 from emu.models.modelfile.kinds import Kind
 from emu.models.modelfile.reader import ModelFile
@@ -25,6 +28,9 @@ from emu.models.tinylm.mirror import STAGES, TinylmMirror
 from emu.models.tinylm.tokenizer import Tokenizer
 from emu.numerics.types import AnyArray
 
+if TYPE_CHECKING:
+    from emu.models.on_image import ImageModel
+
 TargetName = Literal["mirror", "image"]
 
 
@@ -35,6 +41,8 @@ class Recording:
     digests: dict[str, int] = field(default_factory=dict)
     tensors: dict[str, AnyArray] = field(default_factory=dict)
     instructions: int = 0
+    costs: dict[str, Cost] = field(default_factory=dict)
+    """What the stages took on the image, by family."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,13 @@ def _image_tap(recording: Recording, shape: Callable[[str, int], tuple[int, ...]
     return tell
 
 
+@contextmanager
+def _costs_of(image: ImageModel, recording: Recording) -> Iterator[None]:
+    with StageCosts(image.engine) as costs:
+        yield
+    recording.costs = {stage: Cost(n, costs.seconds[stage]) for stage, n in costs.instructions.items()}
+
+
 def _elf(runner: Runner) -> Path:
     from emu.verify.reference import reference_elf
 
@@ -106,7 +121,8 @@ def _t2i(runner: Runner, definition: Definition, file: ModelFile, wanted: Callab
     from emu.models.on_image import ImageT2i
 
     image, recording = ImageT2i(file, _elf(runner), runner.options), Recording()
-    image.run(request, _image_tap(recording, stage_shape), wanted)
+    with _costs_of(image, recording):
+        image.run(request, _image_tap(recording, stage_shape), wanted)
     recording.digests, recording.instructions = image.outcome.digests, image.outcome.instructions
     return recording
 
@@ -123,7 +139,8 @@ def _ternary(
 
     image, recording = ImageTernary(file, _elf(runner), runner.options), Recording()
     shapes = dict(stage_shapes(file.outputs))
-    image.run(text, _image_tap(recording, lambda name, size: shapes[name]), wanted)
+    with _costs_of(image, recording):
+        image.run(text, _image_tap(recording, lambda name, size: shapes[name]), wanted)
     recording.digests, recording.instructions = image.outcome.digests, image.outcome.instructions
     return recording
 
@@ -155,7 +172,8 @@ def _tinylm(
     image.start(definition.seed, len(tokens) + definition.steps)
     known = dict(STAGES)
     tap = _image_tap(recording, lambda name, size: known[name.partition(".")[2]])
-    _follow(tokens, definition.steps, lambda token: image.choose(image.step(token, tap, wanted)))
+    with _costs_of(image, recording):
+        _follow(tokens, definition.steps, lambda token: image.choose(image.step(token, tap, wanted)))
     recording.digests, recording.instructions = image.outcome.digests, image.outcome.instructions
     return recording
 

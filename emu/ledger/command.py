@@ -15,6 +15,8 @@ from emu.ledger import queries
 from emu.ledger.database import LedgerError, connect, ledger_path
 from emu.ledger.export import export
 from emu.verify.errors import UsageProblem
+from emu.verify.records import STANDARD_OUTPUT
+from emu.verify.words import plural
 
 _FILE_WIDTH = 200
 
@@ -101,10 +103,14 @@ def show_name(path: Path | None, name: str) -> int:
             known = ", ".join(queries.names(connection)[:8])
             raise UsageProblem(f"nothing called {name!r} was ever run; known are {known}, ...")
         bad = queries.first_bad(connection, name)
+        costs = queries.costs(connection, name)
     _print_results(rows, "started")
-    if bad is not None:
-        before = "never seen equal before" if bad.good is None else f"last equal: {_place(bad.good)}"
-        print(f"first bad: {_place(bad.bad)} ({bad.bad['verdict']}); {before}")
+    for one in bad:
+        before = "never seen equal before" if one.good is None else f"last equal: {_place(one.good)}"
+        print(f"first bad on {one.target}: {_place(one.bad)} ({one.bad['verdict']}); {before}")
+    if costs:
+        told = [(c["stage"], f"{c['instructions']:,}", f"{c['seconds']:.3f}") for c in costs]
+        _table(("stage", "instructions", "seconds"), told, ("instructions", "seconds"))
     return 0
 
 
@@ -113,23 +119,38 @@ def _place(row: dict[str, Any]) -> str:
 
 
 def _print_results(rows: list[dict[str, Any]], first: str) -> None:
+    columns = [first, "target"] if first == "started" else [first]
+    columns += ["verdict", "cases", "stages", "differ", "instructions", "seconds", "retries", "message"]
     _table(
-        (first, "verdict", "cases", "differ", "instructions", "seconds", "retries", "message"),
-        (
-            (
-                str(r[first])[:19] if first == "started" else r[first],
-                r["verdict"],
-                f"{r['cases']:,}",
-                f"{r['differ']:,}",
-                f"{r['instructions']:,}",
-                f"{r['seconds']:.1f}",
-                r["retries"],
-                r["message"],
-            )
-            for r in rows
-        ),
-        ("cases", "differ", "instructions", "seconds", "retries"),
+        columns,
+        ([_shown(column, r[column]) for column in columns] for r in rows),
+        ("cases", "stages", "differ", "instructions", "seconds", "retries"),
     )
+
+
+def _shown(column: str, value: Any) -> Any:
+    if column == "started":
+        return str(value)[:19]
+    if column == "seconds":
+        return f"{value:.1f}"
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def show_boards(path: Path | None) -> int:
+    """Every board: what its line carried, what had to be done again."""
+    with closing(_open(path)) as connection:
+        found = queries.boards(connection)
+    if not found:
+        print("no run was on a board yet: emu verify --port URL")
+        return 0
+    numbers = ("runs", "requests", "mended", "link_faults", "board_faults", "flaky")
+    told = [
+        (r["board"] or "(never answered)", r["ports"], *(f"{r[n]:,}" for n in numbers), r["last"][:16])
+        for r in found
+    ]
+    columns = ["board", "port", *(n.replace("_", " ") for n in numbers), "last run"]
+    _table(columns, told, columns[2:-1])
+    return 0
 
 
 def show_flaky(path: Path | None) -> int:
@@ -149,11 +170,12 @@ def show_slower(path: Path | None, percent: float) -> int:
     with closing(_open(path)) as connection:
         found = queries.slower(connection, 1 + percent / 100)
     if not found:
-        print(f"no name needs {percent:g} % more instructions a case than on the image before")
+        print(f"no kernel, model or stage needs {percent:g} % more instructions than on the image before")
         return 0
     rows = [
         (
             s.name,
+            s.stage,
             f"{s.before:,.0f}",
             f"{s.after:,.0f}",
             f"{s.ratio:.3f}",
@@ -162,14 +184,15 @@ def show_slower(path: Path | None, percent: float) -> int:
         )
         for s in found
     ]
-    columns = ("name", "before", "after", "ratio", "image before", "image")
+    columns = ("name", "stage", "before", "after", "ratio", "image before", "image")
     _table(columns, rows, ("before", "after", "ratio"))
     return 1
 
 
-def write_export(path: Path | None, output: Path, last: int) -> int:
-    """Export the last runs."""
+def write_export(path: Path | None, output: Path, last: int, kind: str | None = None) -> int:
+    """Export the last runs; ``kind``: json, csv or junit, when the file's name does not say it."""
     with closing(_open(path)) as connection:
-        count = export(connection, output, last)
-    print(f"{output}: {count} runs")
+        count = export(connection, output, last, kind)
+    if str(output) != STANDARD_OUTPUT:
+        print(f"{output}: {plural(count, 'run')}")
     return 0

@@ -15,7 +15,7 @@ import platformdirs
 
 VARIABLE: Final = "EMU_LEDGER"
 OFF: Final = "off"
-VERSION: Final = 1
+VERSION: Final = 2
 _PATIENCE_SECONDS = 60.0
 
 _TABLES = """
@@ -24,7 +24,7 @@ CREATE TABLE runs (
     started TEXT NOT NULL,      -- UTC, ISO 8601
     seconds REAL,               -- NULL while it runs, and for ever when it was killed
     state TEXT NOT NULL,        -- running, finished, interrupted
-    kind TEXT NOT NULL,         -- kernels, exhaustive, models, golden
+    kind TEXT NOT NULL,         -- kernels, exhaustive, models, model specs, golden check, golden record, ...
     program TEXT NOT NULL,
     commit_id TEXT,             -- of the folder that the run was started in
     dirty INTEGER,
@@ -52,6 +52,34 @@ CREATE TABLE results (
 );
 CREATE INDEX results_by_name ON results(name);
 """
+
+_SINCE: Final = {
+    1: """
+ALTER TABLE results ADD COLUMN stages INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE results ADD COLUMN internal_ram INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE stages (           -- what the stages of a result cost; families of stages, see emu.models.names
+    run TEXT NOT NULL,
+    name TEXT NOT NULL,
+    stage TEXT NOT NULL,
+    instructions INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    PRIMARY KEY (run, name, stage),
+    FOREIGN KEY (run, name) REFERENCES results(run, name) ON DELETE CASCADE
+);
+CREATE TABLE sessions (         -- what happened on the line to a board
+    run TEXT PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,
+    port TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    sent INTEGER NOT NULL,
+    received INTEGER NOT NULL,
+    mended INTEGER NOT NULL,    -- what had to be done again on the line
+    told TEXT NOT NULL,         -- the same in words
+    board TEXT NOT NULL,        -- its MAC address, "" when it never answered
+    build TEXT NOT NULL         -- what its agent said of the firmware
+);
+"""
+}
+"""What makes the tables of the next version from those of a version; a new file takes all steps."""
 
 
 class LedgerError(Exception):
@@ -93,8 +121,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
-    if _version(connection) == 0:
-        _create(connection)
+    if _version(connection) < VERSION:
+        _migrate(connection)
     if _version(connection) != VERSION:
         raise LedgerError(
             f"{path}: ledger version {_version(connection)}, this program knows {VERSION}; update the "
@@ -106,15 +134,15 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _create(connection: sqlite3.Connection) -> None:
-    """Make the tables in one transaction; of several processes that try, one does."""
+def _migrate(connection: sqlite3.Connection) -> None:
+    """Make or mend the tables in one transaction; of several processes that try, one does."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _version(connection) == 0:
-            for statement in _TABLES.split(";\n"):
+        for version in range(_version(connection), VERSION):
+            for statement in (_SINCE[version] if version else _TABLES).split(";\n"):
                 if statement.strip():
                     connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute(f"PRAGMA user_version = {version + 1}")
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")

@@ -10,22 +10,33 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
-from emu.ledger.queries import BAD, results_of, runs
+from emu.ledger.queries import BAD, results_of, runs, sessions_of, stages_of
+from emu.ledger.writer import Result
 from emu.verify.errors import UsageProblem
 from emu.verify.records import write_whole, xml_text
 
 
-def export(connection: sqlite3.Connection, path: Path, last: int) -> int:
-    """Write the last runs in the format that the file's name asks for; the number of runs.
+def export(connection: sqlite3.Connection, path: Path, last: int, kind: str | None = None) -> int:
+    """Write the last runs in the format that ``kind`` or the file's name asks for; the number of runs.
 
     Raises UsageProblem for another suffix, ToolError.
     """
-    makers = {".json": _json, ".csv": _csv, ".xml": _junit}
-    if path.suffix not in makers:
-        raise UsageProblem(f"{path}: a history is written to *.json, *.csv or *.xml (JUnit)")
-    found = [{**run, "results": results_of(connection, run["id"])} for run in runs(connection, last)]
-    write_whole(path, makers[path.suffix](found))
+    kind = kind or {".json": "json", ".csv": "csv", ".xml": "junit"}.get(path.suffix)
+    if kind is None:
+        raise UsageProblem(
+            f"{path}: a history is written to *.json, *.csv or *.xml (JUnit); --format says which for "
+            "another name"
+        )
+    found = [_whole(connection, run) for run in runs(connection, last)]
+    write_whole(path, {"json": _json, "csv": _csv, "junit": _junit}[kind](found))
     return len(found)
+
+
+def _whole(connection: sqlite3.Connection, run: dict[str, Any]) -> dict[str, Any]:
+    """A run with its results, what their stages took, and what happened on the line."""
+    costs = stages_of(connection, run["id"])
+    results = [{**r, "stage_costs": costs.get(r["name"], {})} for r in results_of(connection, run["id"])]
+    return {**run, "results": results, "sessions": sessions_of(connection, run["id"])}
 
 
 def _json(found: list[dict[str, Any]]) -> bytes:
@@ -39,12 +50,12 @@ _RUN_COLUMNS = ("started", "kind", "target", "board", "commit_id", "image_sha256
 def _csv(found: list[dict[str, Any]]) -> bytes:
     """One line for each result; the run's columns are repeated."""
     text = io.StringIO()
-    columns = ("run", "name", "verdict", "cases", "differ", "instructions", "seconds", "retries", "message")
+    columns = Result.__dataclass_fields__
     writer = csv.writer(text)
-    writer.writerow([*columns, *_RUN_COLUMNS])
+    writer.writerow(["run", *columns, *_RUN_COLUMNS])
     for run in found:
         for result in run["results"]:
-            writer.writerow([*(result[c] for c in columns), *(run[c] for c in _RUN_COLUMNS)])
+            writer.writerow([run["id"], *(result[c] for c in columns), *(run[c] for c in _RUN_COLUMNS)])
     return text.getvalue().encode()
 
 

@@ -11,9 +11,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 from emu.ledger.commit import current_commit
 from emu.ledger.database import LedgerError, connect, ledger_error, ledger_path
+
+Statement = tuple[str, tuple[object, ...]]
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,32 @@ class Result:
     seconds: float = 0.0
     retries: int = 0
     message: str = ""
+    stages: int = 0
+    """Of a model or golden: stages that were compared."""
+    internal_ram: int = 0
+    """Most bytes of internal RAM in use at one time."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a stage of a model takes on the target."""
+
+    instructions: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Session:
+    """What happened on the line to a board; see the table ``sessions``. ``board``: its MAC address."""
+
+    port: str
+    requests: int
+    sent: int
+    received: int
+    mended: int
+    told: str
+    board: str = ""
+    build: str = ""
 
 
 class RunWriter:
@@ -59,17 +89,29 @@ class RunWriter:
         self._started = time.monotonic()
         self._try(lambda: self._begin(run))
 
-    def add(self, result: Result) -> None:
-        """Keep a finished result; a later one of the same name replaces it."""
+    def add(self, result: Result, costs: Mapping[str, Cost] = MappingProxyType({})) -> None:
+        """Keep a finished result; a later one of the same name replaces it. ``costs``: by stage."""
         values = {"run": self.id, **result.__dict__}
-        self._try(lambda: self._insert("results", values, "OR REPLACE"))
+        statements = [_insert("results", values, "OR REPLACE")]
+        for stage, cost in costs.items():
+            named = {"run": self.id, "name": result.name, "stage": stage, **cost.__dict__}
+            statements.append(_insert("stages", named, "OR REPLACE"))
+        self._try(lambda: self._execute(*statements))
+
+    def tell(self, session: Session) -> None:
+        """What happened on the line up to now; a later call replaces it."""
+        values = {"run": self.id, **session.__dict__}
+        statements = [_insert("sessions", values, "OR REPLACE")]
+        if session.board:
+            statements.append(("UPDATE runs SET board = ? WHERE id = ?", (session.board, self.id)))
+        self._try(lambda: self._execute(*statements))
 
     def end(self, exit_code: int, interrupted: bool = False) -> None:
         """The run is over."""
         state = "interrupted" if interrupted else "finished"
         seconds = time.monotonic() - self._started
         statement = "UPDATE runs SET state = ?, seconds = ?, exit_code = ? WHERE id = ?"
-        self._try(lambda: self._execute(statement, (state, seconds, exit_code, self.id)))
+        self._try(lambda: self._execute((statement, (state, seconds, exit_code, self.id))))
 
     def _begin(self, run: Run) -> None:
         commit, dirty = current_commit()
@@ -82,18 +124,17 @@ class RunWriter:
             "host": platform.node(),
             **run.__dict__,
         }
-        self._insert("runs", values)
+        self._execute(_insert("runs", values))
 
-    def _insert(self, table: str, values: Mapping[str, object], conflict: str = "") -> None:
-        names, marks = ", ".join(values), ", ".join("?" * len(values))
-        self._execute(f"INSERT {conflict} INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))
-
-    def _execute(self, statement: str, values: tuple[object, ...]) -> None:
-        """A connection for each statement: workers are forked in between, and SQLite must not be forked."""
+    def _execute(self, *statements: Statement) -> None:
+        """All or none. A connection each time: workers are forked in between, SQLite must not be forked."""
         assert self._path is not None
         with closing(connect(self._path)) as connection:
             try:
-                connection.execute(statement, values)
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in statements:
+                    connection.execute(*statement)
+                connection.execute("COMMIT")
             except sqlite3.Error as error:
                 raise ledger_error(self._path, error) from error
 
@@ -107,29 +148,43 @@ class RunWriter:
             self._path = None
 
 
-def finished_equal(fingerprint: str, path: Path | None = None) -> dict[str, Result]:
-    """Results ``equal`` of the last run with that fingerprint if it did not finish: a resumed run skips them.
+def _insert(table: str, values: Mapping[str, object], conflict: str = "") -> Statement:
+    names, marks = ", ".join(values), ", ".join("?" * len(values))
+    return f"INSERT {conflict} INTO {table} ({names}) VALUES ({marks})", tuple(values.values())
 
-    Raises LedgerError.
+
+UNDECIDED: Final = ("tool error", "link fault", "not run")
+"""Verdicts that say nothing about the code under test: the same may be asked again."""
+
+
+def finished_equal(fingerprint: str, path: Path | None = None) -> dict[str, Result]:
+    """What a resumed run with that fingerprint need not compute again: results ``equal``, by name.
+
+    They are those of the runs since the last complete one, however often these were killed and resumed. A
+    run is complete when it came to its end and has a verdict about the code for each name. Raises
+    LedgerError.
     """
     path = path or ledger_path()
     if path is None or not path.is_file():
         return {}
-    connection = connect(path)
-    try:
-        run = connection.execute(
-            "SELECT id, state FROM runs WHERE fingerprint = ? ORDER BY started DESC, rowid DESC LIMIT 1",
-            (fingerprint,),
-        ).fetchone()
-        if run is None or run["state"] == "finished":
-            return {}
-        rows = connection.execute(
-            "SELECT name, verdict, cases, differ, instructions, seconds, retries, message "
-            "FROM results WHERE run = ? AND verdict = 'equal'",
-            (run["id"],),
-        )
-        return {row["name"]: Result(**dict(row)) for row in rows}
-    except sqlite3.Error as error:
-        raise ledger_error(path, error) from error
-    finally:
-        connection.close()
+    with closing(connect(path)) as connection:
+        try:
+            return _equal_since_complete(connection, fingerprint)
+        except sqlite3.Error as error:
+            raise ledger_error(path, error) from error
+
+
+def _equal_since_complete(connection: sqlite3.Connection, fingerprint: str) -> dict[str, Result]:
+    runs = connection.execute(
+        "SELECT id, state FROM runs WHERE fingerprint = ? ORDER BY started DESC, rowid DESC", (fingerprint,)
+    )
+    newest: dict[str, Result] = {}
+    columns = ", ".join(Result.__dataclass_fields__)
+    for run in runs.fetchall():
+        rows = connection.execute(f"SELECT {columns} FROM results WHERE run = ?", (run["id"],))
+        found = [Result(**dict(row)) for row in rows]
+        if run["state"] == "finished" and not any(result.verdict in UNDECIDED for result in found):
+            break
+        for result in found:
+            newest.setdefault(result.name, result)
+    return {name: result for name, result in newest.items() if result.verdict == "equal"}

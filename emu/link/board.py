@@ -37,7 +37,7 @@ class Board:
         self, url: str, image: Image | None = None, timing: Timing | None = None, baud: int | None = None
     ) -> None:
         self.tally = Tally()
-        self.image = image
+        self.image, self.url = image, url
         self._finder = Finder(url)
         self._session = Session(self._open, timing, self.tally)
         self._client: Client | None = None
@@ -57,6 +57,16 @@ class Board:
             raise reason
         self._finder.opened(line.url)
         return line
+
+    @property
+    def identity(self) -> str:
+        """MAC address of the board, once it has answered."""
+        return "" if self._identity is None else _mac(self._identity)
+
+    @property
+    def build(self) -> str:
+        """What the agent says of its firmware, while it is connected."""
+        return "" if self._client is None else f"build {self._client.hello.build:#010x}"
 
     @property
     def session(self) -> Session:
@@ -117,6 +127,7 @@ class Board:
         """A start with a reason, while a request was executed, is a fault of the code."""
         start = self._session.start
         panic = decode_panic(self.tally.log, self.image)
+        self.tally.log.clear()  # what is told now must not be told of the next start
         if (
             start is not None
             and start.reason in _CAUSED
@@ -134,7 +145,6 @@ class Board:
             stage = self._session.stage
             during = f" during {stage}" if stage else ""
             raise BoardFault(panic.kind, f"{panic.text}{during}", panic.where or stage, panic.pc)
-        self.tally.log.clear()
 
     def _fault(self, start: Hello, panic: Panic | None) -> BoardFault:
         kind = _CAUSED[Reason(start.reason)]
@@ -148,7 +158,6 @@ class Board:
             text = f"exception {start.cause}{during} at {place}, address {start.vaddr:#010x}"
         if panic is not None and panic.trace:
             text += "".join(f"\n  called from {line}" for line in panic.trace[1:])
-        self.tally.log.clear()
         return BoardFault(kind, text, start.where, start.pc)
 
     def close(self) -> None:

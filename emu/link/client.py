@@ -120,9 +120,13 @@ class Client:
         limit: int = 0,
         dirt: int = 0,
         before: Sequence[Request] = (),
+        nowhere: bool = False,
     ) -> Called:
-        """Call a kernel, after the requests ``before`` (sent together with it)."""
-        request = call_request(function, arguments, results, limit, dirt)
+        """Call a kernel, after the requests ``before`` (sent together with it).
+
+        ``nowhere``: with pointers to where no memory is, for a call that the function has to refuse.
+        """
+        request = call_request(function, arguments, results, limit, dirt, nowhere)
         return parse_called(self.ask([*before, request])[-1], results)
 
     def run(

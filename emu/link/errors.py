@@ -12,11 +12,16 @@ class LineLost(Exception):
 
 
 class Refused(Exception):
-    """The board answered a request with a status other than 0: a fault of the client, never of the line."""
+    """The board answered a request with a status other than 0: a fault of the client, never of the line.
 
-    def __init__(self, request: str, status: int, reason: str) -> None:
-        super().__init__(f"the board refuses {request}: {reason} (status {status})")
+    ``argument``: which one of CALL it is about, when the board says so.
+    """
+
+    def __init__(self, request: str, status: int, reason: str, argument: int | None = None) -> None:
+        about = "" if argument is None else f", argument {argument}"
+        super().__init__(f"the board refuses {request}: {reason} (status {status}{about})")
         self.status = status
+        self.argument = argument
 
 
 class BoardFault(Exception):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from emu.link.errors import LinkFault, Refused
-from emu.link.wire import NONE, NULL, STAGE_BYTES, STATUS_TEXT, Type
+from emu.link.wire import NONE, NOWHERE, NULL, STAGE_BYTES, STATUS_TEXT, Type
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -158,12 +162,12 @@ def call_request(
     results: Sequence[Place] = (),
     limit: int = 0,
     dirt: int = 0,
+    nowhere: bool = False,
     seconds: float = 60.0,
 ) -> Request:
-    """CALL of a kernel."""
-    head = struct.pack(
-        "<IIIIHH", function.index, function.fingerprint, limit, dirt, len(arguments), len(results)
-    )
+    """CALL of a kernel; ``nowhere``: its pointers lead to where no memory is."""
+    counts = len(arguments) | (NOWHERE if nowhere else 0) << 8, len(results)
+    head = struct.pack("<IIIIHH", function.index, function.fingerprint, limit, dirt, *counts)
     words = b"".join(_argument(a)[:8] for a in arguments)
     return Request(Type.CALL, head + words + b"".join(map(_place, results)), seconds)
 
@@ -209,10 +213,25 @@ def body(request: Request, reply: bytes) -> bytes:
         )
     status = int.from_bytes(reply[:4], "little")
     if status:
-        raise Refused(request.type.name, status, STATUS_TEXT.get(status, "unknown status"))
+        about = int.from_bytes(reply[4:8], "little") if len(reply) == 8 else None
+        raise Refused(request.type.name, status, STATUS_TEXT.get(status, "unknown status"), about)
     return reply[4:]
 
 
+def _told(parser: Callable[P, T]) -> Callable[P, T]:
+    """A reply that is shorter than it says is no agent's: LinkFault."""
+
+    @functools.wraps(parser)
+    def told(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return parser(*args, **kwargs)
+        except struct.error as error:
+            raise LinkFault("a reply is shorter than it says; the other side is no agent") from error
+
+    return told
+
+
+@_told
 def parse_regions(data: bytes) -> tuple[int, list[Region]]:
     """(total, entries) of LIST 0."""
     total, n = struct.unpack_from("<II", data)
@@ -223,6 +242,7 @@ def parse_regions(data: bytes) -> tuple[int, list[Region]]:
     return total, found
 
 
+@_told
 def parse_functions(data: bytes, first: int) -> tuple[int, list[Function]]:
     """(total, entries) of LIST 1 and 2."""
     total, n = struct.unpack_from("<II", data)
@@ -236,6 +256,7 @@ def parse_functions(data: bytes, first: int) -> tuple[int, list[Function]]:
     return total, found
 
 
+@_told
 def parse_called(data: bytes, results: Sequence[Place]) -> Called:
     """Reply of CALL with these results."""
     low, high, cycles = struct.unpack_from("<III", data)
@@ -249,6 +270,7 @@ def parse_called(data: bytes, results: Sequence[Place]) -> Called:
     return Called(low, high, cycles, checks, tuple(found))
 
 
+@_told
 def parse_ran(data: bytes, tensors: int) -> Ran:
     """Reply of RUN."""
     f: Any = _RAN.unpack_from(data)

@@ -19,7 +19,7 @@ from emu.link.ports import FIRST_BAUD, Line
 from emu.link.requests import Request
 from emu.link.tally import Tally
 from emu.link.window import Window
-from emu.link.wire import HELLO_WORD, REPLY, RESET_WORD, Flag, Hello, Status, Type
+from emu.link.wire import HELLO_WORD, REPLY, RESET_WORD, Flag, Hello, Status, Type, require_versions
 
 Reopen = Callable[[int], Line]
 """(baud) -> an open line to the same board; raises LineLost while there is none."""
@@ -74,12 +74,14 @@ class Session:
     def connect(self) -> Hello:
         """Begin a new session: whatever the board kept for an earlier one is dropped.
 
-        Raises LinkFault when nobody answers, or when the line changes bytes.
+        Raises LinkFault when nobody answers, when the line changes bytes, or when the board follows another
+        version.
         """
         self._window = Window()  # first: HELLO carries its ack
         self._number = self._new_number()
         self._hello = None
         self._greet(time.monotonic() + self.timing.patience)
+        require_versions(self.hello)
         self._window.size = self.hello.window
         return self.hello
 

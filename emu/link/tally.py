@@ -21,6 +21,7 @@ _WORDS = {
     "requests": "requests",
 }
 _QUIET = ("sent", "received", "requests", "text", "polls")
+_AGAIN = ("damaged", "damaged_there", "repeated", "reconnects", "resets", "redone")
 _LOG_LINES = 500
 
 
@@ -50,6 +51,11 @@ class Tally:
     def clean(self) -> bool:
         """Nothing had to be mended."""
         return not any(n for name, n in self.counts.items() if name not in _QUIET)
+
+    @property
+    def mended(self) -> int:
+        """So often something had to be done again, by either side."""
+        return sum(self.counts[name] for name in _AGAIN)
 
     def summary(self) -> str:
         """One line: what was carried, and what had to be mended."""

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Any, Final
 
+from emu.link.errors import LinkFault
+
 VERSION: Final = 1
+AGENT_VERSION: Final = 1
+"""Of requests and replies, which HELLO names."""
+SPEC_VERSION: Final = 1
+"""Of docs/numerics.md and docs/models.md, which HELLO names."""
 HEADER: Final = struct.Struct("<BBHIII")
 CHECK_BYTES: Final = 4
 FIRST_PAYLOAD: Final = 1040
@@ -16,6 +22,12 @@ HELLO_WORD: Final = 0x31554D45
 RESET_WORD: Final = 0x54455352
 NONE: Final = 0xFFFFFFFF
 NULL: Final = 0xFFFFFFFE
+NOWHERE: Final = 1
+"""Flag of CALL."""
+BAD_SIZE: Final = 11
+"""Status of CALL: its sizes lead outside a buffer, or are none that the function takes."""
+OVERLAP: Final = 12
+"""Status: what is written, and something else, have bytes in common."""
 REPLY: Final = 0x80
 STAGE_BYTES: Final = 24
 
@@ -71,6 +83,8 @@ STATUS_TEXT: Final = {
     8: "wrong number or kind of arguments",
     9: "a value outside its range",
     10: "not possible on this port",
+    BAD_SIZE: "the sizes lead outside a buffer, or are none that the function takes",
+    OVERLAP: "pieces of memory overlap, and one of them is written",
 }
 
 _HELLO = struct.Struct("<IIQQIIIIIIIIIIIII32sIIIIIII24s")
@@ -123,6 +137,19 @@ class Hello:
         found = cls(*[*values, _text(fields[25])])
         sane = 320 <= found.payload <= 0xFFFF and 1 <= found.window <= 32
         return found if sane else None
+
+
+def require_versions(hello: Hello) -> None:
+    """Raises LinkFault when the board speaks or computes by another version than this program."""
+    for what, theirs, ours in (
+        ("speaks version {} of docs/wire.md", hello.agent, AGENT_VERSION),
+        ("computes by version {} of docs/numerics.md", hello.spec, SPEC_VERSION),
+    ):
+        if theirs != ours:
+            raise LinkFault(
+                f"the board {what.format(theirs)}, this program knows version {ours}; "
+                "put the agent of this version on it (emu flash), or use the program of its version"
+            )
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,21 @@ class PrivateApt:
         self._apt(install, "the compiler's packages cannot be fetched")
         return sorted((self.root / "cache/archives").glob("*.deb"))
 
+    def source(self, package: str) -> Path:
+        """Fetch the authors' source archive of `package`, without Debian's changes.
+
+        Raises:
+            ToolchainError: no network, a bad signature, or no such package.
+        """
+        listed = self.root / "sources.list"
+        listed.write_text(listed.read_text(encoding="utf-8").replace("deb ", "deb-src ", 1), encoding="utf-8")
+        self._apt("update", "the list of source packages cannot be fetched")
+        folder = self.root / "source"
+        folder.mkdir()
+        fetch = ["apt-get", *self._options(), "--download-only", "--tar-only", "source", package]
+        run(["env", "-C", folder, *fetch], what=f"the source of {package} cannot be fetched")
+        return next(folder.glob("*.orig.tar.*"))
+
     def _apt(self, words: str | Sequence[str], what: str) -> None:
         command = ["apt-get", *self._options(), *([words] if isinstance(words, str) else words)]
         run(command, what=what)

@@ -57,7 +57,7 @@ IMAGE = Recipe(ELF_NAME, (*INCLUDES, *FOLDERS), FOLDERS, INCLUDES, SCRIPT, BUILD
 AGENT_FOLDERS = ("numerics", "kernels", "models", "agent", "agent/chip", "port/bare_agent")
 AGENT = Recipe(
     "esp32s3-agent.elf",
-    ("include", *AGENT_FOLDERS, "port/bare/vectors.S"),
+    ("include", *AGENT_FOLDERS, "port/bare/start.S", "port/bare/vectors.S"),
     AGENT_FOLDERS,
     (*INCLUDES, "agent", "port/bare"),
     "port/bare_agent/agent.ld",

@@ -31,8 +31,8 @@ from emu.models.tinylm.layout import VOCAB
 from emu.numerics.types import AnyArray, F32Array, U8Array
 from emu.verify.board_target import judged
 
-ARENA, SLOW, FLASH = 0, 1, 2
-"""Numbers of the buffers: internal RAM, PSRAM, the flash partition."""
+ARENA, PSRAM, FLASH, SLOW = 0, 1, 2, 3
+"""Numbers of the buffers: internal RAM, PSRAM, the flash partition, and the models' slow memory in PSRAM."""
 FLASH_OFFSET = 0x200000
 """Where the model lies in flash for a bare agent (partitions.csv of the ESP-IDF project says the same)."""
 MIB = 1 << 20
@@ -58,7 +58,7 @@ class _Memory:
         if start + size > self.end:
             raise RunError(f"{size:,} bytes do not fit the {self.end:,} bytes of the board's PSRAM")
         self.free = start + size
-        return Place(SLOW, start, size)
+        return Place(PSRAM, start, size)
 
     def put(self, data: bytes) -> Place:
         """A copy of ``data``."""
@@ -88,7 +88,7 @@ class BoardModel:
         return memory
 
     def _fixed_end(self, memory: _Memory) -> int:
-        model_end = memory.model.offset + len(self._data) if memory.model.buffer == SLOW else 0
+        model_end = memory.model.offset + len(self._data) if memory.model.buffer == PSRAM else 0
         return max(model_end, guest.SLOW_BYTES)
 
     def _run(
@@ -188,16 +188,18 @@ def _prepare(client: Client, data: bytes) -> _Memory:
         except Refused as refusal:
             raise RunError(f"the models need PSRAM, and the board shows none ({refusal})") from refusal
     by_name = {region.name: (number, region) for number, region in enumerate(client.regions)}
-    for buffer, name in ((ARENA, "sram"), (SLOW, "psram"), (FLASH, "model")):
+    for buffer, name in ((ARENA, "sram"), (PSRAM, "psram"), (FLASH, "model")):
         if name in by_name:
             number, region = by_name[name]
             client.buffer(buffer, number, 0, region.size & ~15)
-    end = by_name["psram"][1].size
+    number, region = by_name["psram"]
+    end = region.size
+    client.buffer(SLOW, number, 0, min(guest.SLOW_BYTES, end & ~15))
     if "model" in by_name and by_name["model"][1].size >= len(data):
         place = Place(FLASH, 0, len(data))
         if client.checksums([place])[0] == zlib.crc32(data):
             return _Memory(client, place, 0, end)
-    place = Place(SLOW, -(-guest.SLOW_BYTES // 64) * 64, len(data))
+    place = Place(PSRAM, -(-guest.SLOW_BYTES // 64) * 64, len(data))
     if place.offset + place.length > end:
         raise RunError(f"the model's {len(data):,} bytes do not fit the {end:,} bytes of PSRAM")
     if client.checksums([place])[0] != zlib.crc32(data):

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from rich.console import Console
-
 from emu.cpu.options import EngineOptions
-from emu.image import load_image
 from emu.link.board import Board
 from emu.models.modelfile.kinds import Kind
 from emu.models.modelfile.reader import ModelFile
@@ -15,8 +12,7 @@ from emu.models.t2i.mirror import T2iMirror
 from emu.models.ternary.mirror import TernaryMirror
 from emu.models.tinylm.mirror import TinylmMirror
 from emu.verify.board_models import BoardT2i, BoardTernary, BoardTinylm
-from emu.verify.models import ModelsRequest, Pair, T2iPair, TernaryPair, TinylmPair, verify_models
-from emu.verify.reference import agent_elf
+from emu.verify.models import Pair, T2iPair, TernaryPair, TinylmPair
 
 
 class BoardT2iPair(T2iPair):
@@ -54,22 +50,3 @@ def make_board_pair(file: ModelFile, board: Board) -> Pair:
         Kind.TINYLM: BoardTinylmPair,
     }
     return cast(Pair, pairs[file.kind](file, board))
-
-
-def run_models_on_board(request: ModelsRequest, options: EngineOptions) -> int:
-    """``emu verify --models --port URL``: the exit code. Tells at the end what happened on the line."""
-    elf = request.elf or agent_elf()
-    board = Board(request.port, load_image(elf), baud=request.baud)
-    console = Console()
-    try:
-        return verify_models(
-            elf,
-            options,
-            request.effort,
-            console,
-            json_file=request.json_file,
-            make=lambda file: make_board_pair(file, board),
-        )
-    finally:
-        board.close()
-        console.print(board.tally.summary(), highlight=False)

@@ -7,6 +7,7 @@ have changed, and the outputs.
 
 from __future__ import annotations
 
+import contextlib
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,32 +16,37 @@ from typing import Any, TypeVar
 import numpy as np
 
 from emu.kernels.spec import Kernel, Tensor
+from emu.ledger.writer import Session
 from emu.link.board import Board
 from emu.link.client import Client
 from emu.link.errors import BoardFault, LinkFault, Refused
-from emu.link.requests import Argument, Called, Function, Place, Word, write_requests
+from emu.link.requests import Argument, Called, Function, Place, Region, Request, Word, write_requests
 from emu.link.signatures import fingerprint, signature
+from emu.link.wire import BAD_SIZE, OVERLAP
 from emu.verify.case import Case
 from emu.verify.errors import LinkTrouble, TargetFault, ToolError, UsageProblem
 from emu.verify.layout import GUARD, Layout, place
 from emu.verify.target import CallResult, host_arena
 
-_BUFFER = 0
+_INTERNAL, _PSRAM = 0, 1
+"""Buffers: the largest memory that the board shows by itself, and PSRAM, once a case needs it."""
+_PSRAM_BYTES = 2 << 20
 _ALIGN = 64
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class _Span:
-    """The bytes of the arena that the board gets, and where they go: ``at`` in the board's buffer."""
+    """The bytes of the arena that the board gets, and where they go: ``at`` in the board's ``buffer``."""
 
     start: int
     end: int
     at: int
+    buffer: int = _INTERNAL
 
     def place(self, start: int, end: int) -> Place:
         """Bytes ``start`` .. ``end`` of the arena on the board."""
-        return Place(_BUFFER, self.at + start - self.start, end - start)
+        return Place(self.buffer, self.at + start - self.start, end - start)
 
 
 class BoardTarget:
@@ -53,7 +59,7 @@ class BoardTarget:
         self._budget = min(budget, 0x7FFFFFFF)
         self._arena = host_arena()
         self._ready: Client | None = None
-        self._size = 0
+        self._sizes: dict[int, int] = {}
 
     def call(self, kernel: Kernel, case: Case) -> CallResult:
         """Run the kernel on the board.
@@ -67,47 +73,75 @@ class BoardTarget:
     def _call(self, client: Client, kernel: Kernel, case: Case, layout: Layout) -> CallResult:
         self._prepare(client)
         function = find(client.kernels, kernel)
-        span = self._span(kernel, case)
+        span = self._span(client, kernel, case)
         Layout(kernel, case, self._arena)  # a repeated attempt starts from the same bytes
         before = self._arena[span.start : span.end].tobytes()
         places = _looked_at(layout, span)
-        small = Place(_BUFFER, span.at, span.end - span.start)
+        small = span.place(span.start, span.end)
         wanted = [small] if small.length <= client.hello.payload - 64 else places
-        called = client.call(
-            function,
-            _arguments(kernel, case, layout, span),
-            wanted,
-            limit=self._budget,
-            dirt=case.dirty & 0xFFFFFFFF,
-            before=write_requests(_BUFFER, span.at, before, client.hello.payload),
-        )
+        sent = write_requests(span.buffer, span.at, before, client.hello.payload)
+        called = self._called(client, function, _arguments(kernel, case, layout, span), wanted, case, sent)
         self._bring_back(client, called, wanted, span)
         return CallResult(layout.outputs(), _returned(kernel, called), called.cycles, layout.damage())
 
+    def _called(
+        self,
+        client: Client,
+        function: Function,
+        arguments: list[Argument],
+        wanted: list[Place],
+        case: Case,
+        before: list[Request],
+    ) -> Called:
+        """The call; sizes that no buffer has are the function's to refuse, and it gets no buffers then."""
+        limit, dirt = self._budget, case.dirty & 0xFFFFFFFF
+        try:
+            return client.call(function, arguments, wanted, limit, dirt, before)
+        except Refused as refusal:
+            if refusal.status not in (BAD_SIZE, OVERLAP):
+                raise
+        return client.call(function, arguments, wanted, limit, dirt, nowhere=True)
+
     def _prepare(self, client: Client) -> None:
         """One buffer over the largest memory, after each new session."""
-        if client is self._ready:
-            return
-        number, region = max(
-            ((i, r) for i, r in enumerate(client.regions) if r.writable), key=lambda pair: pair[1].size
-        )
-        skip = -region.address % _ALIGN
-        self._size = (region.size - skip) & ~15
-        client.buffer(_BUFFER, number, skip, self._size)
-        self._ready = client
+        if client is not self._ready:
+            self._sizes = {}
+            self._make_buffer(client, _INTERNAL, max((r for r in client.regions if r.writable), key=_size))
+            self._ready = client
 
-    def _span(self, kernel: Kernel, case: Case) -> _Span:
+    def _make_buffer(self, client: Client, number: int, region: Region) -> None:
+        skip = -region.address % _ALIGN
+        self._sizes[number] = (region.size - skip) & ~15
+        client.buffer(number, client.regions.index(region), skip, self._sizes[number])
+
+    def _add_psram(self, client: Client) -> None:
+        """Show PSRAM where the board does not do it by itself; the buffers are made anew."""
+        self._sizes[_PSRAM] = 0
+        if any(region.name == "psram" for region in client.regions):
+            return  # no larger than what is used already
+        with contextlib.suppress(Refused):
+            client.map_memories(0, 0, _PSRAM_BYTES)
+        for number, name in ((_INTERNAL, "sram"), (_PSRAM, "psram")):
+            for region in client.regions:
+                if region.name == name:
+                    self._make_buffer(client, number, region)
+
+    def _span(self, client: Client, kernel: Kernel, case: Case) -> _Span:
         slots, used = place(kernel, case)
         if not slots:
             return _Span(0, 0, 0)
         start = (slots[0].start - GUARD) & ~(_ALIGN - 1)
         end = min(-(-(slots[-1].end + GUARD) // 16) * 16, used)
-        if end - start > self._size:
+        if end - start <= self._sizes[_INTERNAL]:
+            return _Span(start, end, 0)
+        if _PSRAM not in self._sizes:
+            self._add_psram(client)
+        if end - start > self._sizes[_PSRAM]:
             raise ToolError(
                 f"kernel {kernel.symbol}: the buffers need {end - start:,} bytes, the board has "
-                f"{self._size:,}"
+                f"{max(self._sizes.values()):,}"
             )
-        return _Span(start, end, 0)
+        return _Span(start, end, 0, _PSRAM)
 
     def _bring_back(self, client: Client, called: Called, wanted: list[Place], span: _Span) -> None:
         """The board's bytes into the arena, as far as they may differ from what is there."""
@@ -132,6 +166,23 @@ class BoardTarget:
     def summary(self) -> str:
         """What happened on the line."""
         return self._board.tally.summary()
+
+    @property
+    def session(self) -> Session:
+        """The same for the ledger."""
+        return session_of(self._board)
+
+
+def session_of(board: Board) -> Session:
+    """What happened on the line to a board up to now."""
+    counts = board.tally.counts
+    carried = (counts["requests"], counts["sent"], counts["received"])
+    told = board.tally.summary()
+    return Session(board.url, *carried, board.tally.mended, told, board.identity, board.build)
+
+
+def _size(region: Region) -> int:
+    return region.size
 
 
 def judged(work: Callable[[], T]) -> T:

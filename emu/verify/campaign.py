@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from emu.kernels.spec import Kernel
+from emu.ledger.writer import Session
 from emu.verify.options import Options
 from emu.verify.pool import Handler, Pool
 from emu.verify.results import KernelResult, Piece
@@ -34,6 +35,8 @@ class Campaign:
     interrupted: bool = False
     seconds: float = 0.0
     elf_sha256: str = ""
+    session: Session | None = None
+    """What happened on the line to a board so far."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -97,6 +100,7 @@ def _merge(campaign: Campaign, task: Task, kind: str, value: object, settle: Set
         text = f"{value} while it worked on {task}" if kind == "crashed" else str(value)
         piece = Piece(task.symbol, task.first, error=text)
     campaign.results[task.symbol].add(piece)
+    campaign.session = piece.session or campaign.session
     if piece.note:
         kind = piece.note.split(":")[0]
         campaign.notes[:] = [*(n for n in campaign.notes if not n.startswith(f"{kind}:")), piece.note]

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from emu.kernels.spec import Kernel
-from emu.ledger.database import LedgerError
+from emu.ledger.database import LedgerError, ledger_path
 from emu.ledger.writer import Result
 from emu.verify.campaign import Campaign, Listener
 from emu.verify.casefile import load
@@ -28,8 +28,10 @@ from emu.verify.report import print_campaign
 from emu.verify.runner import Runner
 from emu.verify.sampled import run_one, run_sampled
 from emu.verify.selection import choose, known_kernels
+from emu.verify.terminal import RESUME, Terminal
 from emu.verify.verdict import EXIT_INTERRUPTED, exit_code
 from emu.verify.watchdog import DEFAULT_SECONDS
+from emu.verify.words import plural
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class VerifyRequest:
     baud: int | None = None
     readings: Path | None = None
     resume: bool = False
+    quiet: bool = False
 
     def selection(self) -> str:
         """The options that a replay has to repeat."""
@@ -97,34 +100,51 @@ class VerifyRequest:
 
 def run(request: VerifyRequest, console: Console | None = None) -> int:
     """Run the request and print what came out; returns the exit code. Raises UsageProblem for wrong input."""
-    console = console or Console()
+    terminal = Terminal.of(request.quiet, request.json_file)
+    if console is not None:
+        terminal = Terminal(console, console)
     _check_combination(request)
     _check_places(request)
     from emu.verify.modelspec import is_model_spec
 
     if request.spec is not None and is_model_spec(request.spec):
-        return _models(request, request.spec, console)
+        return _models(request, request.spec, terminal)
     kernels = known_kernels(request.spec)
     image = _Image.open(request)
-    campaign = _campaign(request, kernels, image, console)
+    campaign = _campaign(request, kernels, image, terminal.usual)
     campaign.elf_sha256 = image.sha256
     campaign.notes += image.warnings
+    if campaign.interrupted:
+        campaign.notes.append(_how_to_go_on(request))
     try:
         _write(request, campaign)
     finally:
         # whatever becomes of the files, what was found is told
-        print_campaign(console, campaign, request.selection(), unit_of(request))
+        print_campaign(terminal, campaign, request.selection(), unit_of(request))
     return _exit_code(campaign)
 
 
-def _models(request: VerifyRequest, spec: Path, console: Console) -> int:
+def _how_to_go_on(request: VerifyRequest) -> str:
+    """After Ctrl-C: how nothing that is finished is computed again."""
+    if request.exhaustive and request.out is not None:
+        return "interrupted: the same command goes on from here"
+    if request.exhaustive:
+        return "interrupted: nothing is kept without --out FOLDER, which lets the same command go on"
+    if request.example is not None or request.replay is not None:
+        return "interrupted"
+    if ledger_path() is None:
+        return "interrupted: the ledger is off (EMU_LEDGER=off), so --resume would find nothing"
+    return f"interrupted: {RESUME}"
+
+
+def _models(request: VerifyRequest, spec: Path, terminal: Terminal) -> int:
     """A spec of models (emu.verify.modelspec): stage by stage."""
     from emu.verify.modelcommand import EXAMPLES, verify_model_specs
 
     examples = EXAMPLES if request.examples == Options().examples else request.examples
     options = request.options(request.elf)
     return verify_model_specs(
-        spec, request.elf, options, console, examples, request.example, request.json_file
+        spec, request.elf, options, terminal, examples, request.example, request.json_file, request.resume
     )
 
 
@@ -289,7 +309,7 @@ def _known(request: VerifyRequest, mark: str) -> dict[str, Result]:
 
 def _resumed(known: dict[str, Result], count: int) -> str:
     if known:
-        return f"resumed: {len(known)} of {count} kernels were finished by the run before"
+        return f"resumed: {len(known)} of {plural(count, 'kernel')} were finished by the run before"
     return "nothing to resume: no unfinished run of the same image, sources and options"
 
 

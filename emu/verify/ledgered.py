@@ -35,17 +35,23 @@ class LedgerListener:
             self._writer.add(result)
 
     def __call__(self, campaign: Campaign, symbol: str, running: int) -> None:
-        """After every event of the campaign."""
-        self._listen(campaign, symbol, running)
+        """After every event of the campaign. What is told as finished is in the ledger before it is told."""
         if symbol and symbol not in self._told and _finished(campaign.results[symbol]):
             self._told.add(symbol)
             self._writer.add(_result(campaign.results[symbol]))
+            self._tell(campaign)
+        self._listen(campaign, symbol, running)
+
+    def _tell(self, campaign: Campaign) -> None:
+        if campaign.session is not None:
+            self._writer.tell(campaign.session)
 
     def end(self, campaign: Campaign, exit_code: int) -> None:
         """The campaign is over; a failure that was improved since is written again."""
         for symbol, result in campaign.results.items():
             if result.failure is not None or (result.examples and symbol not in self._told):
                 self._writer.add(_result(result))
+        self._tell(campaign)
         self._writer.end(exit_code, campaign.interrupted)
         campaign.notes += self._writer.notes
 
@@ -63,7 +69,8 @@ def _result(result: KernelResult) -> Result:
         result.bad,
         result.instructions,
         result.seconds,
-        message=message,
+        result.retries,
+        message,
     )
 
 

@@ -7,24 +7,21 @@ stages are compared in the order of the model, so it is the first one that went 
 from __future__ import annotations
 
 import fnmatch
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
+from emu.cpu.engine import Engine
 from emu.cpu.options import EngineOptions
 from emu.cpu.traps import Trap
-from emu.image import Image, load_image
+from emu.image import Image
+from emu.ledger.writer import Cost
+from emu.models.costs import StageCosts
 from emu.models.errors import NotFiniteError
-from emu.models.modelfile.extreme import extreme_model
 from emu.models.modelfile.kinds import Kind
-from emu.models.modelfile.random_weights import random_model
 from emu.models.modelfile.reader import ModelFile
 from emu.models.names import in_order, t2i_stages, ternary_stages, tinylm_stages
 from emu.models.on_image import ImageT2i, ImageTernary, ImageTinylm
@@ -33,15 +30,16 @@ from emu.models.t2i.mirror import Request, T2iMirror
 from emu.models.ternary.mirror import TernaryMirror
 from emu.models.tinylm.mirror import TinylmMirror
 from emu.numerics.types import AnyArray
-from emu.verify.compare import Difference, decimal, difference, hexadecimal
-from emu.verify.errors import TargetFault
-from emu.verify.verdict import Verdict, exit_code
+from emu.verify.compare import Difference, difference
+from emu.verify.errors import LinkTrouble, TargetFault
+from emu.verify.verdict import Verdict
 
 SEEDS: Final = (1, 2, 3)
 SAMPLES: Final = 200
 TOKENS: Final = 64
 PROMPTS: Final = 5
 STEPS: Final = 8
+PICTURES: Final = 3
 PICTURE_PROMPT: Final = "улыбающаяся девушка со светлыми волосами"  # noqa: RUF001
 
 Failed = tuple[str, int]
@@ -60,7 +58,7 @@ class Sides:
     arena_high: int
 
 
-_NOT_IN_JSON = ("kind", "detail", "verdict", "strip", "strip_run", "data", "options", "effort")
+_NOT_IN_JSON = ("kind", "detail", "verdict", "strip", "strip_run", "data", "options", "effort", "costs")
 
 
 @dataclass
@@ -87,12 +85,21 @@ class Report:
     data: bytes | None = None
     options: EngineOptions | None = None
     effort: Effort | None = None
+    costs: dict[str, Cost] = field(default_factory=dict)
+    """What the stages of the first run took on the image, by family."""
 
     def as_json(self) -> dict[str, Any]:
         """For a report file."""
         found = {k: v for k, v in self.__dict__.items() if k not in _NOT_IN_JSON}
         detail = None if self.detail is None else dict(self.detail.__dict__)
-        return {**found, "kind": self.kind.label, "verdict": str(self.verdict), "difference": detail}
+        costs = {stage: cost.instructions for stage, cost in self.costs.items()}
+        return {
+            **found,
+            "kind": self.kind.label,
+            "verdict": str(self.verdict),
+            "difference": detail,
+            "stage_instructions": costs,
+        }
 
 
 class Pair:
@@ -108,6 +115,11 @@ class Pair:
     def names(self) -> list[str]:
         """All stages of the runs, in order."""
         raise NotImplementedError
+
+    def engine(self) -> Engine | None:
+        """The engine that the image runs on; None when it is no image but a board."""
+        found: Engine | None = getattr(getattr(self, "_image", None), "engine", None)
+        return found
 
     def both(self, run: str, mirror_tap: Tap | None, image_tap: tuple[Tap, str] | None = None) -> Sides:
         """Run on both sides; ``image_tap``: (tap, pattern of the stages that it wants)."""
@@ -125,6 +137,10 @@ class Effort:
     steps: int = STEPS
     extreme: bool = True
     kinds: tuple[Kind, ...] = tuple(Kind)
+
+    def runs(self, kind: Kind) -> int:
+        """Runs of one model with one set of weights."""
+        return {Kind.T2I: PICTURES, Kind.TERNARY: self.samples, Kind.TINYLM: self.prompts}[kind]
 
 
 def _caught(function: Callable[[], Any]) -> Failed | None:
@@ -256,6 +272,8 @@ class TinylmPair(Pair):
         return Sides(digests.values, out.digests, *errors, out.instructions, out.arena_high)
 
 
+PairFactory = Callable[[ModelFile], Pair]
+
 _PAIRS: Final[dict[Kind, type[Pair]]] = {
     Kind.T2I: T2iPair,
     Kind.TERNARY: TernaryPair,
@@ -298,25 +316,29 @@ def compare_model(
     image: Image,
     options: EngineOptions,
     effort: Effort,
-    make: Callable[[ModelFile], Pair] | None = None,
+    make: PairFactory | None = None,
+    tell: Callable[[str], None] = lambda run: None,
 ) -> Report:
-    """Compare all runs of one model file; stops at the first run that differs."""
+    """Compare all runs of one model file; stops at the first run that differs. ``tell``: before each run."""
     report, started = Report(kind, weights, data=data, options=options, effort=effort), time.perf_counter()
     try:
         file = ModelFile(data, f"{kind.label} {weights}")
         pair = make(file) if make is not None else make_pair(file, image, options)
         for run in pair.runs(effort):
+            tell(run)
             _compare_run(pair, run, report)
             if report.verdict is not Verdict.EQUAL:
                 break
     except (Trap, TargetFault) as fault:
         report.verdict, report.message = Verdict.BOARD_FAULT, str(fault)
+    except LinkTrouble as trouble:
+        report.verdict, report.message = Verdict.LINK_FAULT, str(trouble)
     report.seconds = time.perf_counter() - started
     return report
 
 
 def _compare_run(pair: Pair, run: str, report: Report) -> None:
-    sides = pair.both(run, None)
+    sides = _both(pair, run, report)
     stage, wrong = first_difference(sides, pair.names())
     report.runs += 1
     report.stages += len(sides.mirror)
@@ -333,6 +355,17 @@ def _compare_run(pair: Pair, run: str, report: Report) -> None:
         report.detail = _tensor(pair, run, stage)
 
 
+def _both(pair: Pair, run: str, report: Report) -> Sides:
+    """Run on both sides, the first time with the costs of the stages."""
+    engine = pair.engine()
+    if engine is None or report.runs:
+        return pair.both(run, None)
+    with StageCosts(engine) as costs:
+        sides = pair.both(run, None)
+    report.costs = {stage: Cost(n, costs.seconds[stage]) for stage, n in costs.instructions.items()}
+    return sides
+
+
 def _strip(sides: Sides, names: list[str]) -> dict[str, bool | None]:
     order = in_order(sides.mirror | sides.image, names)
     both = sides.mirror.keys() & sides.image.keys()
@@ -341,111 +374,3 @@ def _strip(sides: Sides, names: list[str]) -> dict[str, bool | None]:
 
 def _told(error: Failed | None) -> str:
     return "finite throughout" if error is None else f"not finite at {error[0]}, row {error[1]}"
-
-
-def _weights(effort: Effort) -> Iterator[tuple[str, Callable[[Kind], bytes]]]:
-    for seed in effort.seeds:
-        yield f"random:{seed}", lambda kind, seed=seed: random_model(kind, seed)  # type: ignore[misc]
-        if effort.extreme:
-            yield f"extreme:{seed}", lambda kind, seed=seed: extreme_model(kind, seed)  # type: ignore[misc]
-
-
-def verify_models(
-    elf: Path,
-    options: EngineOptions,
-    effort: Effort,
-    console: Console,
-    json_file: Path | None = None,
-    html_file: Path | None = None,
-    make: Callable[[ModelFile], Pair] | None = None,
-) -> int:
-    """Compare every model with every set of weights; print a table; the exit code."""
-    image = load_image(elf)
-    reports: list[Report] = []
-    for kind in effort.kinds:
-        for name, weights in _weights(effort):
-            with console.status(f"{kind.label} {name}"):
-                reports.append(compare_model(kind, weights(kind), name, image, options, effort, make))
-    console.print(_table(reports))
-    for report in reports:
-        if report.verdict is not Verdict.EQUAL:
-            console.print(explain(report), highlight=False)
-    stages, runs = sum(r.stages for r in reports), sum(r.runs for r in reports)
-    differ = sum(r.verdict is not Verdict.EQUAL for r in reports)
-    seconds = sum(r.seconds for r in reports)
-    console.print(
-        f"{len(reports)} models, {runs:,} runs, {stages:,} stages compared: "
-        f"{'all equal' if not differ else f'{differ} models differ'}; {seconds:.1f} s"
-    )
-    if json_file is not None:
-        document = {"image": str(elf), "sha256": image.sha256, "models": [r.as_json() for r in reports]}
-        json_file.write_text(json.dumps(document, indent=1, default=str) + "\n")
-    if html_file is not None:
-        from emu.report.models import models_document
-        from emu.report.page import write_page
-
-        write_page(html_file, models_document(reports, image, str(elf)))
-    return exit_code(r.verdict for r in reports)
-
-
-def explain(report: Report) -> str:
-    """What a person needs to know about a model that differs."""
-    lines = [f"{report.kind.label} {report.weights}, {report.run}: {report.verdict}"]
-    if report.first:
-        more = f" (and {report.differing - 1:,} stages after it)" if report.differing > 1 else ""
-        lines.append(f"  first differing stage: {report.first}{more}")
-    if report.detail is not None:
-        d = report.detail
-        place = ", ".join(map(str, d.index))
-        values = [
-            f"{hexadecimal(b, d.dtype)} ({decimal(b, d.dtype)})" for b in (d.expected_bits, d.actual_bits)
-        ]
-        lines.append(f"  element [{place}] of {list(d.shape)}: mirror {values[0]}, image {values[1]}")
-        lines.append(f"  {d.count:,} of {d.total:,} elements differ; {d.pattern}")
-    if report.message:
-        lines.append(f"  {report.message}")
-    return "\n".join(lines)
-
-
-def _table(reports: list[Report]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("model", "weights"):
-        table.add_column(name, no_wrap=True)
-    for name in ("runs", "stages", "differ", "instructions", "SRAM peak", "seconds"):
-        table.add_column(name, justify="right")
-    table.add_column("verdict", no_wrap=True)
-    for r in reports:
-        style = "green" if r.verdict is Verdict.EQUAL else "bold red"
-        cells = [r.kind.label, r.weights, f"{r.runs:,}", f"{r.stages:,}", f"{r.differing:,}"]
-        cells += [f"{r.instructions:,}", f"{r.arena_high:,}", f"{r.seconds:.1f}"]
-        table.add_row(*cells, f"[{style}]{r.verdict}[/]")
-    return table
-
-
-@dataclass(frozen=True)
-class ModelsRequest:
-    """What ``emu verify --models`` was asked for."""
-
-    elf: Path | None
-    tier: str = "translator"
-    fused: str = "fused"
-    json_file: Path | None = None
-    html_file: Path | None = None
-    port: str = ""
-    baud: int | None = None
-    effort: Effort = field(default_factory=Effort)
-
-
-def run_models(request: ModelsRequest) -> int:
-    """Run the request and print what came out; the exit code."""
-    from emu.verify.reference import reference_elf
-
-    options: Any = {"tier": request.tier, "fused": request.fused}
-    if request.port:
-        from emu.verify.board_pairs import run_models_on_board
-
-        return run_models_on_board(request, EngineOptions(**options))
-    elf = request.elf or reference_elf()
-    return verify_models(
-        elf, EngineOptions(**options), request.effort, Console(), request.json_file, request.html_file
-    )

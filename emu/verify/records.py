@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import tempfile
 import xml.etree.ElementTree as ET
 from dataclasses import asdict
@@ -25,14 +26,21 @@ VERSION = 1
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 
 
+STANDARD_OUTPUT = "-"
+"""As a file's name: standard output; what people read goes to standard error then."""
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write beside the final name and rename, so that a reader never sees half a file.
 
-    A link stays one: what it leads to is replaced. A device or a pipe (/dev/stdout) is written into. Raises
-    ToolError with the reason.
+    A link stays one: what it leads to is replaced. A device or a pipe (/dev/stdout) is written into, as is
+    standard output for ``-``. Raises ToolError with the reason.
     """
     try:
-        if str(path).startswith(("/dev/", "/proc/")) or (path.exists() and not path.is_file()):
+        if str(path) == STANDARD_OUTPUT:
+            sys.stdout.buffer.write(data)
+            sys.stdout.flush()
+        elif str(path).startswith(("/dev/", "/proc/")) or (path.exists() and not path.is_file()):
             with path.open("ab") as stream:
                 stream.write(data)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -10,7 +10,9 @@ from rich.text import Text
 from emu.verify.campaign import Campaign
 from emu.verify.describe import failure_lines
 from emu.verify.results import KernelResult
+from emu.verify.terminal import Terminal
 from emu.verify.verdict import Verdict
+from emu.verify.words import plural
 
 _STYLE = {
     Verdict.EQUAL: "green",
@@ -111,23 +113,27 @@ def summary(campaign: Campaign, unit: str = "examples") -> str:
     told = ", ".join(f"{n} {v}" for v, n in counts.items() if n)
     stopped = "interrupted: " if campaign.interrupted else ""
     return (
-        f"{stopped}{len(results)} kernels: {told}; {examples:,} {unit}, seed {campaign.options.seed}, "
+        f"{stopped}{plural(len(results), 'kernel')}: {told}; {plural(examples, unit.removesuffix('s'))}, "
+        f"seed {campaign.options.seed}, "
         f"{campaign.seconds:.1f} s"
     )
 
 
-def print_campaign(console: Console, campaign: Campaign, selection: str, unit: str = "examples") -> None:
+def print_campaign(terminal: Terminal, campaign: Campaign, selection: str, unit: str = "examples") -> None:
     """Table, details, summary."""
+    console = terminal.usual
     console.print(kernel_table(campaign, unit))
     for result in campaign.results.values():
         panel = failure_panel(result, selection)
         if panel is not None:
-            console.print(panel)
+            terminal.wrong.print(panel)
     for result in campaign.results.values() if campaign.options.check else ():
         console.print(findings_panel(result))
     for result in campaign.results.values():
         if result.leaking:
             console.print(Text(leak_text(result)))
+    if campaign.interrupted or any(r.verdict is not Verdict.EQUAL for r in campaign.results.values()):
+        console = terminal.wrong
     for note in campaign.notes:
         console.print(Text(note))
     console.print(Text(summary(campaign, unit)))

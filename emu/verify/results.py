@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from emu.kernels.spec import Kernel
+from emu.ledger.writer import Session
 from emu.verify.case import Case
 from emu.verify.check import Outcome
 from emu.verify.noticed import Noticed
@@ -52,7 +53,10 @@ class Piece:
     is_link_fault: bool = False
     """``error`` is about the line to a board."""
     note: str = ""
-    """What the target says of its line so far."""
+    """What the target says of its line so far; ``session``: the same for the ledger."""
+    session: Session | None = None
+    retries: int = 0
+    """So often something was done again on the line."""
 
 
 @dataclass
@@ -72,6 +76,7 @@ class KernelResult:
     leak: str = ""
     noticed: Noticed = field(default_factory=Noticed)
     is_link_fault: bool = False
+    retries: int = 0
 
     @property
     def verdict(self) -> Verdict:
@@ -89,6 +94,7 @@ class KernelResult:
         self.bad += piece.bad
         self.instructions += piece.instructions
         self.seconds += piece.seconds
+        self.retries += piece.retries
         if piece.error and not self.error:
             self.error, self.is_link_fault = piece.error, piece.is_link_fault
         self.leaking += piece.leaking

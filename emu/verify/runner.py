@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from emu.kernels.spec import Kernel
+from emu.ledger.writer import Session
 from emu.verify.case import Case
 from emu.verify.check import Outcome, check
 from emu.verify.errors import LinkTrouble, ToolError, UsageProblem
@@ -60,6 +61,7 @@ class Runner:
         ``known``: where the cases come from when they were not drawn; such cases are small already.
         """
         piece = Piece(kernel.symbol, first)
+        before = _mended(self.target)
         started = time.monotonic()
         try:
             self._run(kernel, cases, piece, progress, known)
@@ -68,6 +70,8 @@ class Runner:
             piece.is_link_fault = isinstance(error, LinkTrouble)
         piece.seconds = time.monotonic() - started
         piece.note = getattr(self.target, "summary", "")
+        piece.session = getattr(self.target, "session", None)
+        piece.retries = _mended(self.target) - before
         return piece
 
     def _run(
@@ -116,3 +120,9 @@ class Runner:
         if self._explain is not None and failure.outcome.mismatch is not None:
             failure.explanation = self._explain(kernel, small, case)
         return failure
+
+
+def _mended(target: Target) -> int:
+    """So often the target had to do something again on its line; 0 for targets without one."""
+    session: Session | None = getattr(target, "session", None)
+    return 0 if session is None else session.mended

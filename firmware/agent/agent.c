@@ -210,7 +210,7 @@ static void execute(struct agent_slot *slot)
     if (session != agent_state.session)
         return; /* another session began meanwhile: nobody waits for this */
     put_u32(agent_state.reply, status);
-    slot->length = status == WIRE_OK ? out : 4;
+    slot->length = status == WIRE_OK || status >= WIRE_SIZE ? out : 4;
     for (uint32_t i = 0; i < slot->length; i++)
         slot->frame[WIRE_HEADER + i] = agent_state.reply[i];
     slot->state = SLOT_DONE;
@@ -276,6 +276,7 @@ void agent_start(uint32_t reason, const struct agent_fault *fault)
     agent_state.base = agent_state.next = 1;
     agent_state.quiet = 256;
     agent_drop_buffers();
+    agent_state.checked.size = agent_state.sequence.size = 0;
     agent_set_where("");
     for (agent_state.table = 0; emu_kernel_table[agent_state.table].name != 0;)
         agent_state.table++;

@@ -27,6 +27,7 @@ struct agent_board {
     uint32_t hertz;      /* of agent_port_cycles, 0: unknown */
     uint32_t region_count;
     const struct agent_region *regions;
+    uintptr_t nowhere;   /* no memory from here up to 2 GiB, 64-byte aligned: an access is an exception; 0: not on this port */
     emu_par *par;        /* two cores; NULL: one */
     void *par_arg;
 };

@@ -8,6 +8,19 @@ void agent_drop_buffers(void)
         agent_state.buffers[i].size = 0;
 }
 
+int agent_overlap(const uint8_t *a, uint32_t na, const uint8_t *b, uint32_t nb)
+{
+    return na != 0 && nb != 0 && a < b + nb && b < a + na;
+}
+
+void agent_touch(const uint8_t *start, uint32_t size)
+{
+    struct agent_span *spans[] = {&agent_state.checked, &agent_state.sequence};
+    for (uint32_t i = 0; i < 2; i++)
+        if (agent_overlap(start, size, spans[i]->start, spans[i]->size))
+            spans[i]->size = 0;
+}
+
 uint32_t agent_rest(uint32_t buffer, uint32_t offset, int write, uint8_t **where, uint32_t *length)
 {
     if (buffer >= WIRE_BUFFERS || agent_state.buffers[buffer].size == 0)
@@ -31,6 +44,8 @@ uint32_t agent_range(uint32_t buffer, uint32_t offset, uint32_t length, int writ
     if (length > rest)
         return WIRE_OUTSIDE;
     *where = start;
+    if (write)
+        agent_touch(start, length);
     return WIRE_OK;
 }
 
@@ -71,6 +86,7 @@ uint32_t agent_map(const uint8_t *in, uint32_t length, uint8_t *reply, uint32_t 
     if (offset > limit || size > limit - offset || psram > limit || size + psram > limit)
         return WIRE_OUTSIDE;
     agent_drop_buffers();
+    agent_state.checked.size = agent_state.sequence.size = 0;
     const struct agent_board *with = agent_port_board_with(offset, size, psram);
     if (with == 0)
         return WIRE_IMPOSSIBLE;

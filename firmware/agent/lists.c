@@ -29,7 +29,7 @@ struct agent_kernel agent_kernel(uint32_t index)
     if (index >= agent_state.table)
         return agent_extra[index - agent_state.table];
     return (struct agent_kernel){
-        emu_kernel_table[index].name, agent_signatures[index], emu_kernel_table[index].function};
+        emu_kernel_table[index].name, agent_signatures[index], agent_extents[index], emu_kernel_table[index].function};
 }
 
 uint32_t agent_fingerprint(const char *name, const char *signature)

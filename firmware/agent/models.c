@@ -7,7 +7,7 @@ const struct agent_model agent_models[AGENT_MODELS] = {
 };
 
 static struct tinylm lm;
-static uint8_t *lm_slow; /* the cache of the sequence, NULL: none was started */
+static uint8_t *lm_slow; /* the cache of the sequence */
 static uint32_t lm_slow_bytes;
 static uint32_t lm_session;
 
@@ -47,26 +47,36 @@ static uint32_t start_tinylm(struct run_job *job, int32_t *result)
     struct run_argument *a = job->arguments;
     if (a[0].data == 0 || job->run.slow == 0)
         return WIRE_VALUE;
-    lm_slow = 0;
+    agent_state.sequence.size = 0;
     *result = tinylm_start(a[0].data, a[0].length, a[1].word, &lm, &job->run);
     if (*result == EMU_OK) {
         lm_slow = job->run.slow;
         lm_slow_bytes = job->run.slow_bytes;
         lm_session = agent_state.session;
+        agent_state.sequence = (struct agent_span){a[0].data, a[0].length};
     }
     return WIRE_OK;
 }
 
-/* The sequence belongs to the session that started it: another one may use its memory for something else. */
+/* The sequence belongs to the session that started it, and ends when its file may have changed. */
 static int has_sequence(void)
 {
-    return lm_slow != 0 && lm_session == agent_state.session;
+    return agent_state.sequence.size != 0 && lm_session == agent_state.session;
+}
+
+/* The run writes into the cache of the sequence. */
+static int spoils_sequence(const struct run_job *job)
+{
+    int spoils = agent_overlap(job->run.arena, job->run.arena_bytes, lm_slow, lm_slow_bytes);
+    for (uint32_t i = 2; i < job->piece_count; i++)
+        spoils |= job->pieces[i].written && agent_overlap(job->pieces[i].start, job->pieces[i].size, lm_slow, lm_slow_bytes);
+    return spoils;
 }
 
 static uint32_t step_tinylm(struct run_job *job, int32_t *result)
 {
     struct run_argument *a = job->arguments;
-    if (!has_sequence() || a[1].length != 4 * TINYLM_VOCABULARY)
+    if (!has_sequence() || spoils_sequence(job) || a[1].length != 4 * TINYLM_VOCABULARY)
         return WIRE_VALUE;
     job->run.slow = lm_slow;
     job->run.slow_bytes = lm_slow_bytes;
@@ -98,4 +108,9 @@ uint32_t run_model(uint32_t index, struct run_job *job, int32_t *result)
     static uint32_t (*const runs[AGENT_MODELS])(struct run_job *, int32_t *) = {
         run_t2i, run_ternary, start_tinylm, step_tinylm, choose_tinylm, tokenize_tinylm};
     return runs[index](job, result);
+}
+
+int run_has_file(uint32_t index)
+{
+    return index < 3;
 }

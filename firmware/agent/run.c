@@ -15,6 +15,8 @@ static uint32_t memory_of(const uint8_t *in, uint8_t **start, uint32_t *size)
     if (get_u32(in) == WIRE_NONE)
         return WIRE_OK;
     uint32_t status = agent_rest(get_u32(in), get_u32(in + 4), 1, start, size);
+    if (status == WIRE_OK)
+        agent_touch(*start, *size);
     return status == WIRE_OK && ((uintptr_t)*start & 15u) != 0 ? (uint32_t)WIRE_VALUE : status;
 }
 
@@ -26,8 +28,12 @@ static uint32_t take_memory(const uint8_t *in)
         status = memory_of(in + 8, &job.run.slow, &job.run.slow_bytes);
     if (status == WIRE_OK)
         status = memory_of(in + 16, &records, &bytes);
-    job.table.records = (struct emu_digest *)records;
+    job.table.records = (struct emu_digest *)(void *)records;
     job.table.capacity = bytes / sizeof(struct emu_digest);
+    job.pieces[0] = (struct run_piece){job.run.arena, job.run.arena_bytes, 1};
+    job.pieces[1] = (struct run_piece){job.run.slow, job.run.slow_bytes, 1};
+    job.pieces[2] = (struct run_piece){records, bytes, 1};
+    job.piece_count = 3;
     return status;
 }
 
@@ -42,6 +48,7 @@ static uint32_t take_argument(const uint8_t *in, const struct parameter *wanted,
     if (buffer == WIRE_NONE || buffer == WIRE_NULL)
         return buffer == WIRE_NULL && (to->word | to->length) != 0 ? WIRE_ARGUMENT : WIRE_OK;
     uint32_t status = agent_range(buffer, to->word, to->length, wanted->written, &to->data);
+    job.pieces[job.piece_count++] = (struct run_piece){to->data, status == WIRE_OK ? to->length : 0, wanted->written};
     if (status == WIRE_OK && (to->length % item != 0 || (uintptr_t)to->data % item != 0))
         status = WIRE_VALUE;
     return status;
@@ -74,8 +81,27 @@ static uint32_t take_tensors(const uint8_t *in, uint32_t n)
         tensor->first = get_u32(in + WIRE_NAME + 12);
         tensor->dtype = tensor->total = tensor->seen = 0;
         status = agent_range(get_u32(in + WIRE_NAME), get_u32(in + WIRE_NAME + 4), tensor->length, 1, &tensor->to);
+        job.pieces[job.piece_count++] = (struct run_piece){tensor->to, status == WIRE_OK ? tensor->length : 0, 1};
     }
     return status;
+}
+
+/* What the model writes has no byte in common with anything else that it uses. */
+static uint32_t check_pieces(void)
+{
+    for (uint32_t i = 0; i < job.piece_count; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            const struct run_piece *a = &job.pieces[i], *b = &job.pieces[k];
+            if ((a->written || b->written) && agent_overlap(a->start, a->size, b->start, b->size))
+                return WIRE_OVERLAP;
+        }
+    return WIRE_OK;
+}
+
+/* A file that the agent has found good itself need not be looked through again. */
+static int is_checked(const struct run_argument *file)
+{
+    return file->length != 0 && file->data == agent_state.checked.start && file->length == agent_state.checked.size;
 }
 
 static void prepare(uint32_t flags)
@@ -88,7 +114,7 @@ static void prepare(uint32_t flags)
     job.run.tap_arg = &job;
     job.run.par = (flags & WIRE_BOTH_CORES) != 0 ? board->par : 0;
     job.run.par_arg = (flags & WIRE_BOTH_CORES) != 0 ? board->par_arg : 0;
-    job.run.flags = (flags & WIRE_TRUST) != 0 ? EMU_TRUST_MODEL : 0;
+    job.run.flags = (flags & WIRE_TRUST) != 0 && is_checked(&job.arguments[0]) ? EMU_TRUST_MODEL : 0;
     job.run.arena_high = job.run.slow_high = job.run.bad = job.run.reason = job.run.row = job.run.column = 0;
     job.run.step = job.run.branch = job.run.block = 0;
     job.run.arena_used = job.run.slow_used = 0;
@@ -133,7 +159,7 @@ static uint32_t take(const uint8_t *in, uint32_t length)
         status = take_arguments(in + RUN_HEAD, a, model->signature);
     if (status == WIRE_OK)
         status = take_tensors(in + RUN_HEAD + ARGUMENT_BYTES * a, t);
-    return status;
+    return status == WIRE_OK ? check_pieces() : status;
 }
 
 uint32_t agent_run(const uint8_t *in, uint32_t length, uint8_t *reply, uint32_t *out)
@@ -152,6 +178,8 @@ uint32_t agent_run(const uint8_t *in, uint32_t length, uint8_t *reply, uint32_t 
     status = run_model(index, &job, &result);
     run_tick(&job);
     agent_port_limit(0);
+    if (status == WIRE_OK && result == EMU_OK && run_has_file(index))
+        agent_state.checked = (struct agent_span){job.arguments[0].data, job.arguments[0].length};
     if (status == WIRE_OK)
         *out = (uint32_t)(put_report(reply + 4, result) - reply);
     return status;

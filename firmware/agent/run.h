@@ -23,7 +23,15 @@ struct run_tensor {
     uint32_t seen; /* elements that were copied */
 };
 
+/* Bytes that a run uses. */
+struct run_piece {
+    const uint8_t *start;
+    uint32_t size;
+    int written;
+};
+
 #define RUN_TENSORS 8u
+#define RUN_PIECES (3u + 8u + RUN_TENSORS)
 
 struct run_job {
     struct emu_run run;
@@ -31,6 +39,8 @@ struct run_job {
     struct run_argument arguments[8];
     struct run_tensor tensors[RUN_TENSORS];
     uint32_t tensor_count;
+    struct run_piece pieces[RUN_PIECES];
+    uint32_t piece_count;
     uint32_t limit;
     uint32_t last;    /* cycle count at the end of the last tap */
     uint32_t mark;    /* cycle count of the last MARK */
@@ -41,6 +51,8 @@ struct run_job {
 void run_tap(struct emu_run *run, const char *name, const struct emu_piece *piece);
 /* Runs model `index` (agent_models). A status of the wire; *result is what the function returned. */
 uint32_t run_model(uint32_t index, struct run_job *job, int32_t *result);
+/* Argument 0 of this model is a model file. */
+int run_has_file(uint32_t index);
 /* Adds the cycles since the last look. */
 uint32_t run_tick(struct run_job *job);
 

@@ -22,6 +22,12 @@ struct agent_buffer {
     uint32_t writable;
 };
 
+/* Bytes that something relies on. */
+struct agent_span {
+    const uint8_t *start;
+    uint32_t size; /* 0: nothing */
+};
+
 #define AGENT_GUARD 0x6E756772u
 
 struct agent {
@@ -42,6 +48,8 @@ struct agent {
     struct agent_fault fault;
     char where[WIRE_NAME];
     struct agent_buffer buffers[WIRE_BUFFERS];
+    struct agent_span checked;  /* a model file that was found good and cannot have changed since */
+    struct agent_span sequence; /* the file of tinylm's sequence; nothing: there is no sequence */
     struct agent_slot slots[WIRE_WINDOW];
     struct frame_receiver receiver;
     uint8_t control[WIRE_FRAME]; /* a frame without a sequence number that is being sent */
@@ -61,8 +69,11 @@ agent_handler agent_list, agent_buffer, agent_write, agent_read, agent_fill, age
 
 /* The bytes offset .. offset + length - 1 of a buffer: a status; *where is set with WIRE_OK only. */
 uint32_t agent_range(uint32_t buffer, uint32_t offset, uint32_t length, int write, uint8_t **where);
-/* From offset to the end of the buffer. */
+/* From offset to the end of the buffer; who writes there says so by agent_touch. */
 uint32_t agent_rest(uint32_t buffer, uint32_t offset, int write, uint8_t **where, uint32_t *length);
+/* These bytes may change: nobody relies on them any more. agent_range does it when `write`. */
+void agent_touch(const uint8_t *start, uint32_t size);
+int agent_overlap(const uint8_t *a, uint32_t na, const uint8_t *b, uint32_t nb);
 void agent_drop_buffers(void);
 void agent_set_where(const char *name);
 uint32_t agent_fingerprint(const char *name, const char *signature);
@@ -74,11 +85,14 @@ void agent_hello_payload(uint8_t *to);
 
 /* Signatures in the order of emu_kernel_table (signatures.c is written by tools/agent_signatures.py). */
 extern const char *const agent_signatures[];
+/* What each takes and touches: formulas, extents.h. */
+extern const char *const agent_extents[];
 
 /* A function that CALL can call: those of emu_kernel_table, then those of agent_extra. */
 struct agent_kernel {
     const char *name; /* NULL ends agent_extra */
     const char *signature;
+    const char *extents;
     emu_function function;
 };
 /* Functions that only this chip has (chip/extra.c); none on other machines. */

@@ -21,6 +21,7 @@
 #define WIRE_RESET_WORD 0x54455352u
 #define WIRE_NONE 0xFFFFFFFFu
 #define WIRE_NULL 0xFFFFFFFEu
+#define WIRE_CALL_NOWHERE 1u /* flags of CALL */
 
 enum wire_type {
     WIRE_HELLO = 0x01,
@@ -55,6 +56,8 @@ enum wire_status {
     WIRE_ARGUMENT = 8,
     WIRE_VALUE = 9,
     WIRE_IMPOSSIBLE = 10,
+    WIRE_SIZE = 11,    /* this and those after it are followed by the number of an argument in CALL's reply */
+    WIRE_OVERLAP = 12,
 };
 
 enum wire_flags { WIRE_CONCURRENT = 1, WIRE_CAN_BAUD = 2, WIRE_RESTARTS = 4 };

@@ -2,9 +2,11 @@
  *
  * The test puts bytes in with host_put and takes the answer with host_take. Functions get their integer arguments as
  * words and their floats in floating-point registers, as the System V ABI of x86-64 and AArch64 wants. */
+#define _DEFAULT_SOURCE
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "agent.h"
 #include "agent_port.h"
 #include "signature.h"
@@ -137,6 +139,15 @@ static void spoil(const char *signature, const uintptr_t *words)
 }
 
 /* --- the port ------------------------------------------------------------------------------------------------------ */
+/* Addresses that stay without memory: an access ends the process. */
+static uintptr_t nowhere(void)
+{
+    static void *reserved;
+    if (reserved == NULL)
+        reserved = mmap(NULL, (size_t)1 << 31, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return reserved == MAP_FAILED ? 0 : (uintptr_t)reserved;
+}
+
 const struct agent_board *agent_port_board(void)
 {
     static const uint8_t code[16] = "host code", constants[16] = "host constants";
@@ -144,7 +155,7 @@ const struct agent_board *agent_port_board(void)
     regions[1] = (struct agent_region){"psram", slow, slow_bytes, WIRE_WRITABLE | WIRE_CACHED};
     regions[2] = (struct agent_region){"model", fixed, fixed_bytes, WIRE_CACHED};
     board = (struct agent_board){"host", nonce, identity, code, 16, constants, 16, WIRE_CAN_BAUD | WIRE_RESTARTS,
-                                 1000000, 3, regions, NULL, NULL};
+                                 1000000, 3, regions, nowhere(), NULL, NULL};
     return &board;
 }
 
@@ -239,7 +250,7 @@ void agent_port_reset(void)
 }
 
 /* --- what only the chip has ------------------------------------------------------------------------------------ */
-const struct agent_kernel agent_extra[] = {{NULL, NULL, NULL}};
+const struct agent_kernel agent_extra[] = {{NULL, NULL, NULL, NULL}};
 
 /* --- vector code whose twin the models do not need ------------------------------------------------------------------ */
 int32_t gemm_s8(const int8_t *x, int32_t x_stride, int32_t rows, const int8_t *w, int32_t w_stride, int32_t outs,

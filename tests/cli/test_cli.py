@@ -46,6 +46,19 @@ def emu(*words):
     return result.exit_code, text
 
 
+def test_version_of_a_checkout_that_is_not_installed(tmp_path):
+    root = Path(__file__).parents[2]
+    code = (
+        "import importlib.metadata as m, sys\n"
+        "m.distributions = m.Distribution.discover = lambda **_: iter(())\n"
+    )
+    code += "m.MetadataPathFinder.find_distributions = lambda *_a, **_k: iter(())\n"
+    code += "from emu.cli import main\nmain(['--version'])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "not installed" in done.stdout
+
+
 def spec(body, tmp_path, text=SPEC):
     path = tmp_path / "spec.py"
     path.write_text(text.replace("BODY", body))
@@ -252,6 +265,6 @@ def test_ctrl_c_prints_what_is_done(tmp_path):
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "interrupted: 1 kernels: 1 not run" in out
+    assert "interrupted: 1 kernel: 1 not run" in out
     assert "Traceback" not in out + err
     assert json.loads(Path("o/report.json").read_text())["interrupted"] is True

@@ -81,7 +81,9 @@ def run(line: str, folder: Path, *more: str) -> subprocess.CompletedProcess[str]
 
 def lines(example: str) -> list[str]:
     """The commands of an example's README."""
-    return re.findall(r"^    (.+)$", (ROOT / "examples" / example / "README.md").read_text(), re.MULTILINE)
+    page = (ROOT / "examples" / example / "README.md").read_text()
+    (block,) = re.findall(r"^```bash\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    return block.splitlines()
 
 
 @pytest.mark.usefixtures("toolchain")

@@ -69,7 +69,7 @@ def test_a_golden_of_ones_own(tmp_path: Path) -> None:
     assert run("check", "--folder", tmp_path).exit_code == 0
 
 
-@pytest.mark.parametrize("variant", ["vnni", "avx2", "plain"])
+@pytest.mark.parametrize("variant", ["amx", "vnni", "avx2", "plain"])
 def test_other_processor_features_give_the_same_bits(variant: str) -> None:
     from emu.numerics.gemm.variant import available
 

@@ -56,6 +56,21 @@ def test_verify_with_a_port(serve, tmp_path: Path, mode: int, code: int, says: s
     assert "link: " in done.output
 
 
+def test_a_session_is_in_the_ledger(serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMU_LEDGER", str(tmp_path / "ledger.sqlite"))
+    url = serve().url
+    assert verify(url, tmp_path).exit_code == 0
+    assert emu("history", "export", "-o", str(tmp_path / "h.json")).exit_code == 0
+    (run,) = json.loads((tmp_path / "h.json").read_bytes())["runs"]
+    (session,) = run["sessions"]
+    assert (session["port"], session["mended"]) == (url, 0)
+    assert session["requests"] > 0
+    assert run["board"] == session["board"]
+    assert len(session["board"].split(":")) == 6
+    assert session["build"].startswith("build 0x")
+    assert session["board"] in emu("history", "boards").output
+
+
 def test_verify_without_anybody_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Exit code 3, and the second kernel is not waited for."""
     monkeypatch.setattr("emu.link.session.Timing", lambda: Timing(patience=0.5, hello=0.1))

@@ -8,6 +8,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from fuzz_decoder import random_inputs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -124,3 +125,15 @@ def test_lengths_around_the_blocks_of_cobs(payload: int) -> None:
         data = encode(frame)
         assert len(data) <= longest_piece(payload) + 2
         assert decode(data.strip(b"\0")) == frame
+
+
+def test_random_streams_for_a_moment() -> None:
+    """The fuzzer itself; docs/wire.md tells of the long run."""
+    assert random_inputs(3.0, 1) > 100
+
+
+@pytest.mark.long
+def test_random_streams_for_ten_minutes() -> None:
+    count = random_inputs(600.0, 2)
+    print(f"{count:,} random inputs")
+    assert count > 100_000

@@ -121,6 +121,22 @@ def test_a_panic_is_a_board_fault_with_its_place(board) -> None:
     assert caught.value.kind == "panic"
 
 
+def test_a_panic_is_told_once(board) -> None:
+    """A start without a reason that comes later is no panic again."""
+    say(board.server, PANIC, restart=True)
+    with pytest.raises(BoardFault):
+        board.attempt(work)
+    starts: list[bool] = [True]
+
+    def with_one_start(client) -> None:
+        if starts:
+            say(board.server, [], restart=starts.pop())
+        work(client)
+
+    board.attempt(with_one_start)
+    assert board.tally.counts["redone"] == 1
+
+
 def test_b074_repeated_brownouts_are_a_power_fault_and_no_verdict(board) -> None:
     """The first two are done again; the third gives the board up, without a word about its code."""
 

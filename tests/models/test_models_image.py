@@ -23,8 +23,11 @@ from emu.models.t2i.mirror import Request, T2iMirror
 from emu.models.ternary.mirror import TernaryMirror
 from emu.models.tinylm.mirror import TinylmMirror
 from emu.verify import models as verify
-from emu.verify.models import Effort, Report, explain, first_difference, make_pair, verify_models
+from emu.verify.bundled_models import ModelsRequest, verify_models
+from emu.verify.bundled_report import explain
+from emu.verify.models import Effort, Report, first_difference, make_pair
 from emu.verify.reference import reference_elf
+from emu.verify.terminal import Terminal
 from emu.verify.verdict import Verdict
 from tests.models.files import changed, extreme_file, random_bytes, random_file
 
@@ -49,7 +52,9 @@ def small(kind, **change):
 def test_every_stage_is_equal(kind, runs, stages, tmp_path):
     """Random and extreme weights; the report counts what was compared."""
     out, path = io.StringIO(), tmp_path / "report.json"
-    assert verify_models(reference_elf(), OPTIONS, small(kind), Console(file=out, width=120), path) == 0
+    console = Console(file=out, width=120)
+    request = ModelsRequest(effort=small(kind), json_file=path)
+    assert verify_models(request, reference_elf(), terminal=Terminal(console, console)) == 0
     assert f"2 models, {2 * runs} runs, {2 * stages} stages compared: all equal" in out.getvalue()
     found = json.loads(path.read_text())
     assert [m["weights"] for m in found["models"]] == ["random:1", "extreme:1"]
@@ -58,7 +63,8 @@ def test_every_stage_is_equal(kind, runs, stages, tmp_path):
 
 @pytest.mark.long
 def test_every_stage_of_everything():
-    assert verify_models(reference_elf(), OPTIONS, Effort(), Console(file=io.StringIO())) == 0
+    console = Console(file=io.StringIO())
+    assert verify_models(ModelsRequest(), reference_elf(), terminal=Terminal(console, console)) == 0
 
 
 def test_a_whole_picture_fits_internal_ram():

@@ -84,11 +84,11 @@ def test_the_choice():
     assert variant.available()[-1] == "plain"
     for name in variant.available():
         assert chosen(name).stdout.strip() == name
-    assert "the variants are vnni, avx2, plain" in chosen("cuda").stderr
+    assert "the variants are amx, vnni, avx2, plain" in chosen("cuda").stderr
 
 
 def test_a_variant_that_the_processor_lacks(monkeypatch):
-    monkeypatch.setattr(variant, "available", lambda: ("plain",))
+    monkeypatch.setattr(variant.llvm, "get_host_cpu_features", dict)
     monkeypatch.setenv("EMU_GEMM", "vnni")
     with pytest.raises(variant.VariantError, match="this processor lacks avx512f"):
         variant.chosen.__wrapped__()

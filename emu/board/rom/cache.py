@@ -6,7 +6,7 @@ from emu.board.rom.common import giving, machine
 from emu.cpu.mmu import ENTRIES, INVALID, PSRAM, MmuError
 from emu.rom.functions import RomCall, RomFunction
 
-OK, BAD_PAGE, BAD_ADDRESS = 0, 2, 3
+OK, NOT_ALIGNED, BAD_PAGE, BAD_ADDRESS = 0, 2, 3, 4
 
 
 def _map(call: RomCall) -> int:
@@ -15,7 +15,9 @@ def _map(call: RomCall) -> int:
     ``(0 or the PSRAM bit, address, physical address, KiB of a page, pages, fixed)``
     """
     target, address, physical, page_kib, count, fixed = call.guest.arguments(6)
-    if page_kib != 64 or physical % 0x10000 or address % 0x10000:
+    if physical % 0x10000 or address % 0x10000:
+        return NOT_ALIGNED
+    if page_kib != 64:
         return BAD_PAGE
     mmu = machine(call).mmu
     try:
@@ -28,7 +30,7 @@ def _map(call: RomCall) -> int:
 
 
 def _clear(call: RomCall) -> int:
-    """``Cache_MMU_Init``: every entry invalid."""
+    """``Cache_MMU_Init``, and ``ROM_Boot_Cache_Init`` behind it: every entry invalid."""
     for index in range(ENTRIES):
         machine(call).mmu.set_entry(index, INVALID)
     return OK
@@ -37,6 +39,8 @@ def _clear(call: RomCall) -> int:
 _NOTHING = (
     *("Cache_Enable_ICache", "Cache_Disable_ICache", "Cache_Suspend_ICache", "Cache_Resume_ICache"),
     *("Cache_Enable_DCache", "Cache_Disable_DCache", "Cache_Suspend_DCache", "Cache_Resume_DCache"),
+    *("rom_Cache_Suspend_ICache", "rom_Cache_Suspend_DCache", "rom_Cache_WriteBack_Addr"),
+    *("rom_Cache_Freeze_ICache_Enable", "rom_Cache_Freeze_DCache_Enable"),
     *("Cache_Invalidate_ICache_All", "Cache_Invalidate_DCache_All", "Cache_Invalidate_Addr"),
     *("Cache_WriteBack_Addr", "Cache_WriteBack_All", "Cache_Invalidate_ICache_Items"),
     *("Cache_Set_ICache_Mode", "Cache_Set_DCache_Mode", "Cache_Set_Default_Mode"),
@@ -52,4 +56,5 @@ FUNCTIONS: dict[str, RomFunction] = {
     "Cache_Ibus_MMU_Set": _map,
     "Cache_Dbus_MMU_Set": _map,
     "Cache_MMU_Init": _clear,
+    "ROM_Boot_Cache_Init": _clear,
 }

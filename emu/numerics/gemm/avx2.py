@@ -1,25 +1,30 @@
-"""The step of AVX2: bytes widened to 16 bits, pairs of products added exactly in 32 bits."""
+"""The product of AVX2: few rows widen bytes on the way, many rows share what has been prepared once."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
 from llvmlite import ir
 
+from emu.numerics.gemm.avx2_pairs import multiply_pairs
 from emu.numerics.gemm.packing import LANES
 from emu.numerics.gemm.tile import I8, I32, Step, call, load, make_product
+from emu.numerics.jit import jit
 
 _I16 = ir.IntType(16)
 _WORDS = ir.VectorType(_I16, 16)
 _PAIRS = ir.VectorType(I32, 8)
 _QUARTERS = 4
 """Registers of a block: each has two partial sums for each of four outputs."""
+MANY: Final = 4
+"""So many rows share what has been prepared."""
 
 
-class Avx2Step(Step):
-    """vpmaddwd. (The byte form, vpmaddubsw, would saturate at 16 bits.)"""
+class BytesStep(Step):
+    """Bytes widened to 16 bits, pairs of products added exactly in 32 bits (vpmaddwd)."""
 
-    def start(self, b: ir.IRBuilder, value: ir.Value) -> list[ir.Value]:
+    def start(self, b: ir.IRBuilder, value: ir.Value, w: ir.Value) -> list[ir.Value]:
         """The start value in one partial sum of each output, 0 in the other."""
         vector = ir.Constant(_PAIRS, [0] * 8)
         for lane in range(0, 8, 2):
@@ -29,7 +34,7 @@ class Avx2Step(Step):
     def activations(self, b: ir.IRBuilder, pointer: ir.Value) -> ir.Value:
         """Four bytes widened, four times over."""
         four = b.sext(load(b, pointer, ir.VectorType(I8, 4)), ir.VectorType(_I16, 4))
-        return b.shuffle_vector(four, four, _mask([k % 4 for k in range(16)]))
+        return b.shuffle_vector(four, four, _mask(k % 4 for k in range(16)))
 
     def weights(self, b: ir.IRBuilder, pointer: ir.Value) -> list[ir.Value]:
         """64 bytes widened to four registers of four outputs."""
@@ -50,12 +55,13 @@ class Avx2Step(Step):
         return b.shuffle_vector(halves[0], halves[1], _mask(range(LANES)))
 
 
-def _mask(lanes: object) -> ir.Constant:
-    numbers = list(lanes)  # type: ignore[call-overload]
+def _mask(lanes: Iterable[int]) -> ir.Constant:
+    numbers = list(lanes)
     return ir.Constant(ir.VectorType(I32, len(numbers)), numbers)
 
 
-_product = make_product(Avx2Step(), 2, 1)
+_few = make_product(BytesStep(), (2, 1), (1,))
+_many = jit(multiply_pairs)
 
 
 def multiply_avx2(
@@ -71,4 +77,7 @@ def multiply_avx2(
     acc_stride: Any,
 ) -> None:
     """See :mod:`emu.numerics.gemm.native`; the pointers are numba's own."""
-    _product(x, x_stride, rows, w, w_stride, blocks, steps, init, acc, acc_stride)
+    if rows < MANY or steps <= 0:
+        _few(x, x_stride, rows, w, w_stride, blocks, steps, init, acc, acc_stride)
+    else:
+        _many(x, x_stride, rows, w, w_stride, blocks, steps, init, acc, acc_stride)

@@ -15,6 +15,7 @@ import llvmlite.binding as llvm
 from numba import types
 from numba.core.ccallback import CFunc
 
+from emu.numerics.gemm.amx import multiply_amx
 from emu.numerics.gemm.avx2 import multiply_avx2
 from emu.numerics.gemm.plain import multiply_plain
 from emu.numerics.gemm.variant import chosen
@@ -24,6 +25,7 @@ from emu.numerics.jit import enable_cache
 SYMBOL: Final = "emu_gemm_multiply"
 
 _SOURCES: Final[dict[str, Callable[..., None]]] = {
+    "amx": multiply_amx,
     "vnni": multiply_vnni,
     "avx2": multiply_avx2,
     "plain": multiply_plain,

@@ -23,9 +23,14 @@ I32, I64, I8 = ir.IntType(32), ir.IntType(64), ir.IntType(8)
 class Step(ABC):
     """How a variant keeps 16 sums and adds four columns to them."""
 
+    x_bytes = DEPTH
+    """Bytes from the four activations of a step to those of the next."""
+    w_bytes = BLOCK_STEP
+    """Bytes from the 64 weights of a step to those of the next."""
+
     @abstractmethod
-    def start(self, b: ir.IRBuilder, value: ir.Value) -> list[ir.Value]:
-        """Accumulators of a block whose sums all begin with the int32 ``value``."""
+    def start(self, b: ir.IRBuilder, value: ir.Value, w: ir.Value) -> list[ir.Value]:
+        """Accumulators of a block, weights from ``w`` on, whose sums all begin with the int32 ``value``."""
 
     @abstractmethod
     def activations(self, b: ir.IRBuilder, pointer: ir.Value) -> ir.Value:
@@ -43,6 +48,38 @@ class Step(ABC):
     def finish(self, b: ir.IRBuilder, sums: list[ir.Value]) -> ir.Value:
         """The 16 sums as <16 x i32>."""
 
+    def loop(
+        self,
+        b: ir.IRBuilder,
+        x_rows: list[ir.Value],
+        w_blocks: list[ir.Value],
+        first: list[list[ir.Value]],
+        steps: ir.Value,
+    ) -> list[list[ir.Value]]:
+        """The sums after ``steps`` steps; accumulators in row-major order of (row, block)."""
+        before = b.block
+        body, after = b.append_basic_block("steps"), b.append_basic_block("sums")
+        b.cbranch(b.icmp_signed(">", steps, ir.Constant(I64, 0)), body, after)
+        b.position_at_end(body)
+        index = b.phi(I64)
+        index.add_incoming(ir.Constant(I64, 0), before)
+        phis = [[b.phi(value.type) for value in group] for group in first]
+        w = [self.weights(b, b.gep(p, [b.mul(index, ir.Constant(I64, self.w_bytes))])) for p in w_blocks]
+        after_step: list[list[ir.Value]] = []
+        for r, row in enumerate(x_rows):
+            x = self.activations(b, b.gep(row, [b.mul(index, ir.Constant(I64, self.x_bytes))]))
+            for v in range(len(w_blocks)):
+                after_step.append(self.add(b, phis[r * len(w_blocks) + v], w[v], x))
+        following = b.add(index, ir.Constant(I64, 1))
+        index.add_incoming(following, body)
+        b.cbranch(b.icmp_signed("<", following, steps), body, after)
+        for group, start, end in zip(phis, first, after_step, strict=True):
+            for phi, value, last in zip(group, start, end, strict=True):
+                phi.add_incoming(value, before)
+                phi.add_incoming(last, body)
+        b.position_at_end(after)
+        return [_merge(b, start, end, before, body) for start, end in zip(first, after_step, strict=True)]
+
 
 def load(b: ir.IRBuilder, pointer: ir.Value, kind: ir.Type) -> ir.Value:
     """An unaligned load of ``kind``."""
@@ -57,10 +94,14 @@ def call(b: ir.IRBuilder, name: str, result: ir.Type, arguments: list[ir.Value])
     return b.call(cgutils.get_or_insert_function(b.module, kind, name), arguments)
 
 
-def make_product(step: Step, most_rows: int, most_blocks: int) -> Callable[..., None]:
-    """A whole product in tiles of at most ``most_rows`` rows and ``most_blocks`` blocks, for compiled code.
+Sizes = tuple[int, ...]
 
-    Its parameters are those of :mod:`emu.numerics.gemm.native`: pointers, counts, strides.
+
+def make_product(step: Step, rows_of_tiles: Sizes, blocks_of_tiles: Sizes) -> Callable[..., None]:
+    """A whole product in tiles of the given numbers of rows and blocks (descending, the last is 1).
+
+    For compiled code. Its parameters are those of :mod:`emu.numerics.gemm.native`: pointers, counts, strides,
+    those of x and w in bytes.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
@@ -83,7 +124,7 @@ def make_product(step: Step, most_rows: int, most_blocks: int) -> Callable[..., 
         def codegen(context: Any, b: ir.IRBuilder, sig: Any, arguments: Any) -> ir.Value:
             a = arguments
             operands = _Operands(a[0], a[1], a[3], a[4], a[7], a[8], a[9])
-            _emit_product(b, step, (most_rows, most_blocks), operands, a[2], a[5], a[6])
+            _emit_product(b, step, (rows_of_tiles, blocks_of_tiles), operands, a[2], a[5], a[6])
             return context.get_dummy_value()
 
         return signature, codegen
@@ -118,23 +159,23 @@ class _Operands:
 def _emit_product(
     b: ir.IRBuilder,
     step: Step,
-    most: tuple[int, int],
+    sizes: tuple[Sizes, Sizes],
     operands: _Operands,
     rows: ir.Value,
     blocks: ir.Value,
     steps: ir.Value,
 ) -> None:
     """Blocks outside, so that a group of weight blocks stays in the first cache for all rows."""
-    for block, block_count in _pieces(b, blocks, most[1]):
-        for row, row_count in _pieces(b, rows, most[0]):
+    for block, block_count in _pieces(b, blocks, sizes[1]):
+        for row, row_count in _pieces(b, rows, sizes[0]):
             _emit_tile(b, step, row_count, block_count, operands.at(b, row, block), steps)
 
 
-def _pieces(b: ir.IRBuilder, limit: ir.Value, most: int) -> Iterator[tuple[ir.Value, int]]:
-    """Cover 0..limit-1 with loops over pieces of ``most``, then 2, then 1: (first element, size) of each."""
+def _pieces(b: ir.IRBuilder, limit: ir.Value, sizes: Sizes) -> Iterator[tuple[ir.Value, int]]:
+    """Cover 0..limit-1 with loops over pieces of each size in turn: (first element, size) of each."""
     first = cgutils.alloca_once_value(b, ir.Constant(I64, 0))
     b.store(ir.Constant(I64, 0), first)
-    for size in (most, 2, 1):
+    for size in sizes:
         head, body, after = (b.append_basic_block(name) for name in ("head", "piece", "rest"))
         b.branch(head)
         b.position_at_end(head)
@@ -154,46 +195,14 @@ def _emit_tile(b: ir.IRBuilder, step: Step, rows: int, blocks: int, o: _Operands
 
     x_rows = [at(o.x, r, o.x_stride) for r in range(rows)]
     w_blocks = [at(o.w, v, o.w_stride) for v in range(blocks)]
-    first = [step.start(b, b.load(b.gep(o.init, [ir.Constant(I64, r)]))) for r in range(rows)]
-    sums = _loop(b, step, x_rows, w_blocks, [first[r] for r in range(rows) for _ in range(blocks)], steps)
+    values = [b.load(b.gep(o.init, [ir.Constant(I64, r)])) for r in range(rows)]
+    first = [step.start(b, value, w) for value in values for w in w_blocks]
+    sums = step.loop(b, x_rows, w_blocks, first, steps)
     for k, value in enumerate(sums):
         r, v = divmod(k, blocks)
         place = b.gep(at(o.acc, r, o.acc_stride), [ir.Constant(I64, LANES * v)])
         result = step.finish(b, value)
         b.store(result, b.bitcast(place, result.type.as_pointer())).align = 4
-
-
-def _loop(
-    b: ir.IRBuilder,
-    step: Step,
-    x_rows: list[ir.Value],
-    w_blocks: list[ir.Value],
-    first: list[list[ir.Value]],
-    steps: ir.Value,
-) -> list[list[ir.Value]]:
-    """The sums after ``steps`` steps; accumulators in row-major order of (row, block)."""
-    before = b.block
-    body, after = b.append_basic_block("steps"), b.append_basic_block("sums")
-    b.cbranch(b.icmp_signed(">", steps, ir.Constant(I64, 0)), body, after)
-    b.position_at_end(body)
-    index = b.phi(I64)
-    index.add_incoming(ir.Constant(I64, 0), before)
-    phis = [[b.phi(value.type) for value in group] for group in first]
-    w = [step.weights(b, b.gep(p, [b.mul(index, ir.Constant(I64, BLOCK_STEP))])) for p in w_blocks]
-    after_step: list[list[ir.Value]] = []
-    for r, row in enumerate(x_rows):
-        x = step.activations(b, b.gep(row, [b.mul(index, ir.Constant(I64, DEPTH))]))
-        for v in range(len(w_blocks)):
-            after_step.append(step.add(b, phis[r * len(w_blocks) + v], w[v], x))
-    following = b.add(index, ir.Constant(I64, 1))
-    index.add_incoming(following, body)
-    b.cbranch(b.icmp_signed("<", following, steps), body, after)
-    for group, start, end in zip(phis, first, after_step, strict=True):
-        for phi, value, last in zip(group, start, end, strict=True):
-            phi.add_incoming(value, before)
-            phi.add_incoming(last, body)
-    b.position_at_end(after)
-    return [_merge(b, start, end, before, body) for start, end in zip(first, after_step, strict=True)]
 
 
 def _merge(

@@ -15,7 +15,7 @@ _SUMS = ir.VectorType(I32, LANES)
 class VnniStep(Step):
     """vpdpbusd: unsigned weights times signed activations, wrapping 32-bit sums."""
 
-    def start(self, b: ir.IRBuilder, value: ir.Value) -> list[ir.Value]:
+    def start(self, b: ir.IRBuilder, value: ir.Value, w: ir.Value) -> list[ir.Value]:
         """One register of 16 sums."""
         return [splat(b, value)]
 
@@ -43,7 +43,7 @@ def splat(b: ir.IRBuilder, value: ir.Value) -> ir.Value:
     return b.shuffle_vector(one, ir.Constant(_SUMS, ir.Undefined), mask)
 
 
-_product = make_product(VnniStep(), 4, 4)
+_product = make_product(VnniStep(), (4, 2, 1), (4, 2, 1))
 
 
 def multiply_vnni(

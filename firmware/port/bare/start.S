@@ -45,7 +45,7 @@ _start:
     waiti   15
     j       .Lhalt
     .size   _start, . - _start
-
+#ifndef OWN_FAULT
 /* a0: number of the vector; the program's a0 is in EXCSAVE1. Records what happened and stops. */
     .section .text._fault, "ax", @progbits
     .balign 4
@@ -76,3 +76,4 @@ _fault:
 emu_fault:
     .space  20
     .size   emu_fault, 20
+#endif

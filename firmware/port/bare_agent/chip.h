@@ -33,9 +33,12 @@
 #define SYSTIMER_VALID (1u << 29)
 #define SYSTIMER_HERTZ 16000000u
 
+#define DCACHE_CTRL1 REG(0x600C4004u)
+#define DCACHE_SHUT_CORE0 1u
+
 #define EFUSE_MAC_LOW REG(0x60007044u)
 #define EFUSE_MAC_HIGH REG(0x60007048u)
-#define RANDOM REG(0x6003507Cu)
+#define RANDOM REG(0x6003507Cu) /* ESP-IDF: soc/esp32s3/include/soc/wdev_reg.h; 0x600260B0 is that of other chips */
 
 static inline uint32_t cycle_count(void)
 {

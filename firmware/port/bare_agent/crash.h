@@ -5,11 +5,11 @@
 #include <stdint.h>
 #include "agent.h"
 
-#define CRASH_EXCEPTION 0x48535243u /* start.S writes it */
+#define CRASH_EXCEPTION 0x48535243u /* fault.S writes it */
 #define CRASH_ASKED 0x4B534143u
 #define CRASH_DAMAGED 0x474D4443u
 
-/* start.S knows the order. */
+/* fault.S knows the order. */
 struct crash {
     uint32_t magic;
     uint32_t vector;
@@ -28,7 +28,7 @@ extern uint64_t agent_last_nonce; /* of the start before; anything after power-o
 
 /* enum wire_reason of this start; fills *fault; a second look finds a power-on. */
 uint32_t crash_reason(struct agent_fault *fault);
-/* Called by start.S after an exception: prints it, keeps what was running. */
+/* Called by fault.S after an exception: prints it, keeps what was running. */
 void agent_panic(void);
 /* Registers that a called function must not rely on, from a seed; 0: zeroed. */
 void agent_dirty(uint32_t seed);

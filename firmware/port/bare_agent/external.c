@@ -1,40 +1,41 @@
-/* Chip reference manual, "System and Memory" (external memory); one table of 512 entries of 64 KiB, bit 15: PSRAM. */
+/* Flash and PSRAM by the ROM's own functions (names, addresses and prototypes: ESP-IDF, components/esp_rom/esp32s3). An image that
+ * was loaded into RAM finds the caches and the flash's pins as the ROM's loader left them: both are set up first, in this
+ * order, as ESP-IDF does for its RAM applications. */
 #include "external.h"
 #include "chip.h"
 
 #define PAGE 0x10000u
+#define PAGE_KIB 64u
 #define WINDOW 0x3C000000u
-#define MMU_ENTRY(n) REG(0x600C5000u + 4u * (n))
-#define MMU_PSRAM (1u << 15)
-#define DCACHE_CTRL REG(0x600C4000u)
-#define DCACHE_CTRL1 REG(0x600C4004u)
-#define DCACHE_SYNC_CTRL REG(0x600C4028u)
-#define DCACHE_SYNC_ADDR REG(0x600C402Cu)
-#define DCACHE_SYNC_SIZE REG(0x600C4030u)
-#define SYNC_INVALIDATE 1u
-#define SYNC_DONE (1u << 3)
+#define ON_FLASH 0u
+#define ON_PSRAM (1u << 15)
 
-static void forget(uint32_t address, uint32_t size)
+void ROM_Boot_Cache_Init(void); /* caches on, every page invalid */
+void spi_flash_attach(uint32_t pins, uint32_t legacy); /* pins 0: as the eFuses say */
+uint32_t Cache_Suspend_DCache(void);
+void Cache_Resume_DCache(uint32_t autoload);
+int Cache_Dbus_MMU_Set(uint32_t target, uint32_t address, uint32_t physical, uint32_t page_kib, uint32_t pages,
+                       uint32_t fixed);
+int Cache_Invalidate_Addr(uint32_t address, uint32_t size);
+
+static int show(uint32_t target, uint32_t address, uint32_t physical, uint32_t size)
 {
-    DCACHE_SYNC_ADDR = address;
-    DCACHE_SYNC_SIZE = size;
-    DCACHE_SYNC_CTRL = SYNC_INVALIDATE;
-    while ((DCACHE_SYNC_CTRL & SYNC_DONE) == 0)
-        ;
+    return size == 0 || Cache_Dbus_MMU_Set(target, address, physical, PAGE_KIB, size / PAGE, 0) == 0;
 }
 
-void external_map(uint32_t flash_offset, uint32_t flash_bytes, uint32_t psram_bytes, uint8_t **flash, uint8_t **psram)
+int external_map(uint32_t flash_offset, uint32_t flash_bytes, uint32_t psram_bytes, uint8_t **flash, uint8_t **psram)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < flash_bytes / PAGE; i++)
-        MMU_ENTRY(n++) = flash_offset / PAGE + i;
-    for (uint32_t i = 0; i < psram_bytes / PAGE; i++)
-        MMU_ENTRY(n++) = MMU_PSRAM | i;
-    DCACHE_CTRL |= 1u;
-    DCACHE_CTRL1 &= ~3u;
-    forget(WINDOW, n * PAGE);
+    ROM_Boot_Cache_Init();
+    spi_flash_attach(0, 0);
+    uint32_t autoload = Cache_Suspend_DCache();
+    int shown = show(ON_FLASH, WINDOW, flash_offset, flash_bytes) &&
+                show(ON_PSRAM, WINDOW + flash_bytes, 0, psram_bytes);
+    DCACHE_CTRL1 &= ~DCACHE_SHUT_CORE0;
+    Cache_Resume_DCache(autoload);
+    Cache_Invalidate_Addr(WINDOW, flash_bytes + psram_bytes);
     *flash = (uint8_t *)WINDOW;
     *psram = (uint8_t *)WINDOW + flash_bytes;
+    return shown;
 }
 
 int external_answers(const uint8_t *flash, uint32_t flash_bytes, uint8_t *psram, uint32_t psram_bytes)

@@ -8,6 +8,7 @@
 #include "wire.h"
 
 #define LIMIT_INTERRUPT (1u << 16) /* CCOMPARE2, level 5 */
+#define NOWHERE 0xA0000000u
 
 extern const uint8_t _vectors[], _code_end[], _constants[], _constants_end[];
 extern uint8_t _pool_start[], _pool_end[];
@@ -55,6 +56,7 @@ const struct agent_board *agent_port_board(void)
     board.constants_bytes = (uint32_t)(_constants_end - _constants);
     board.flags = WIRE_CAN_BAUD | WIRE_RESTARTS;
     board.hertz = measured_hertz();
+    board.nowhere = NOWHERE;
     board.region_count = 1;
     board.regions = regions;
     return &board;
@@ -65,12 +67,12 @@ const struct agent_board *agent_port_board_with(uint32_t offset, uint32_t size, 
     uint32_t n = 1;
     uint8_t *flash, *ram;
     agent_crash.probing = 1;
-    external_map(offset, size, psram, &flash, &ram);
+    int found = external_map(offset, size, psram, &flash, &ram);
     if (size != 0)
         regions[n++] = (struct agent_region){"model", flash, size, WIRE_CACHED};
     if (psram != 0)
         regions[n++] = (struct agent_region){"psram", ram, psram, WIRE_WRITABLE | WIRE_CACHED};
-    int found = external_answers(flash, size, ram, psram);
+    found = found && external_answers(flash, size, ram, psram);
     agent_crash.probing = 0;
     board.region_count = found ? n : 1;
     return found ? &board : 0;
@@ -163,9 +165,18 @@ static void stop_watchdogs(void)
     TG1_WDT_PROTECT = 0;
 }
 
+/* Accesses to the regions of 512 MiB that hold no memory are exceptions, as under ESP-IDF (Xtensa ISA, Region Protection). */
+static void protect_nothing(void)
+{
+    static const uint32_t empty[] = {0x00000000u, 0x80000000u, 0xA0000000u, 0xC0000000u, 0xE0000000u};
+    for (uint32_t i = 0; i < sizeof empty / sizeof empty[0]; i++)
+        __asm__ volatile("wdtlb %0, %1\n\tdsync" : : "a"(15u), "a"(empty[i]));
+}
+
 int main(void)
 {
     struct agent_fault fault;
+    protect_nothing();
     stop_watchdogs();
     uart_start();
     uint32_t reason = crash_reason(&fault);

@@ -69,6 +69,7 @@ const struct agent_board *agent_port_board(void)
     board.flags |= WIRE_CAN_BAUD;
 #endif
     board.hertz = esp_rom_get_cpu_ticks_per_us() * 1000000u;
+    board.nowhere = 0xA0000000u; /* esp_cpu_configure_region_protection makes it so */
     board.regions = regions;
     add_region("sram", heap_caps_aligned_alloc(64, CONFIG_EMU_SRAM_BYTES, MALLOC_CAP_INTERNAL | MALLOC_CAP_8BIT),
                CONFIG_EMU_SRAM_BYTES, WIRE_WRITABLE);

@@ -1,0 +1,54 @@
+"""The terminal of a command: progress on anything that takes time, quiet and JSON modes.
+
+Colours and bars are rich's: none where the output is no terminal, no colours with ``NO_COLOR``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from emu.verify.records import STANDARD_OUTPUT
+
+Step = Callable[[str, int], None]
+"""(what is done now, so many more are finished)."""
+RESUME = "the same command with --resume goes on from here"
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """``usual``: tables, bars, the last line; silent with ``--quiet``. ``wrong``: what is not equal."""
+
+    usual: Console
+    wrong: Console
+
+    @classmethod
+    def of(cls, quiet: bool = False, json_file: Path | None = None) -> Terminal:
+        """The terminal for the options of a command."""
+        console = Console(stderr=str(json_file) == STANDARD_OUTPUT)
+        return cls(Console(stderr=console.stderr, quiet=True) if quiet else console, console)
+
+
+@contextmanager
+def progress(console: Console, total: int | None = None) -> Iterator[Step]:
+    """A bar that says what is going on and for how long; nothing on anything but a terminal.
+
+    ``total``: None when nobody knows how much there is to do. Not around anything that forks: the clock
+    has a thread.
+    """
+    columns = [TextColumn("{task.description}", markup=False), BarColumn()]
+    counted = [MofNCompleteColumn()] if total is not None else []
+    hidden = not console.is_terminal
+    with Progress(*columns, *counted, TimeElapsedColumn(), console=console, transient=True,
+                  disable=hidden) as bar:  # fmt: skip
+        task = bar.add_task("", total=total)
+
+        def step(text: str, more: int = 0) -> None:
+            bar.update(task, description=text, advance=more)
+
+        yield step
