@@ -54,6 +54,7 @@ _STATUSES = ("killed", "survived", "equivalent", "tool error", "unbuilt", "unrea
 @click.option(
     "--again", multiple=True, type=click.Choice(_STATUSES), help="Judge mutants with this result once more."
 )
+@click.option("--only", multiple=True, metavar="ID", help="Of the sample these alone, by name.")
 @click.option("--page", type=_FILE, help="Write the tables as a page (docs/mutation.md).")
 @click.option("--list", "dry_run", is_flag=True, help="Only name the mutants.")
 @guarded

@@ -14,6 +14,7 @@ from rich.table import Table as RichTable
 from emu.bench.page import machine, update
 from emu.bench.report import Report, Table, as_json
 from emu.bench.settings import Settings
+from emu.terminal import progress
 from emu.verify.records import write_whole
 
 
@@ -28,8 +29,8 @@ def run(
     console = console or Console()
     reports = []
     for suite in suites:
-        with console.status("") as status:
-            report = _suite(suite)(replace(settings, tell=lambda what: status.update(f"measuring {what}")))
+        with progress(console) as step:
+            report = _suite(suite)(replace(settings, tell=lambda what: step(f"measuring {what}", 0)))
         show(console, report)
         reports.append(report)
     console.print(f"on {machine()}", style="dim", markup=False)

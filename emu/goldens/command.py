@@ -22,9 +22,9 @@ from emu.ledger.writer import Result
 from emu.models.dump import check_suffix, provenance, write_dump
 from emu.models.modelfile.kinds import Kind
 from emu.models.names import chooser
+from emu.terminal import Terminal, progress
 from emu.verify.errors import UsageProblem
 from emu.verify.records import write_whole
-from emu.verify.terminal import Terminal, progress
 from emu.verify.verdict import EXIT_INTERRUPTED
 from emu.verify.words import plural
 

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from emu.goldens.check import Change, Checked
+from emu.terminal import Terminal
 from emu.verify.compare import Difference, decimal, hexadecimal
-from emu.verify.terminal import Terminal
 from emu.verify.words import plural
 
 _SHOWN = 12

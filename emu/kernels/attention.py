@@ -96,10 +96,20 @@ def _attend(
     return OK
 
 
-def _fill_scales(dims: Any, rng: np.random.Generator, array: Any) -> None:
-    """In a few cases one scale so large that the logits of its row are not finite."""
-    if array.size and rng.random() < 0.1:
+_LOUD, _ONE_LOUD = (3,), (2, 4)
+_LOUDNESS = Dim("loudness", 0, 15)
+"""One query's scale is so large that its logits are not finite: all of them, or one alone."""
+
+
+def _fill_query_scales(dims: Any, rng: np.random.Generator, array: Any) -> None:
+    if array.size and dims["loudness"] in (*_LOUD, *_ONE_LOUD):
         array.flat[rng.integers(array.size)] = np.float32(2.0**127)
+
+
+def _fill_key_scales(dims: Any, rng: np.random.Generator, array: Any) -> None:
+    if dims["loudness"] in _ONE_LOUD:
+        array[...] = np.float32(1e-30)
+        array.flat[rng.integers(array.size)] = np.float32(0.01)
 
 
 _LONG = {"tokens": TOO_MANY, "vt_stride": TOO_MANY_STRIDE}
@@ -109,6 +119,7 @@ _Q8: dict[str, Any] = {
         _TOKENS,
         _DH,
         *(Dim(f"{name}_gap", 0, 2) for name in ("q", "k", "vt", "out")),
+        _LOUDNESS,
     ),
     "derived": {
         "padded": whole("tokens"),
@@ -121,7 +132,9 @@ _Q8: dict[str, Any] = {
     "source": "numerics 10",
     "faults": (
         Fault("negative rows", 1, {"rows": below_zero("rows")}),
+        Fault("no rows", 0, {"rows": 0}),
         Fault("no tokens", 1, {"tokens": 0}),
+        Fault("no tokens at a misaligned k", 1, {"tokens": 0}, ("k",)),
         Fault("head of 8", 1, {"dh": 8}),
         Fault("head of 24", 1, {"dh": 24}),
         Fault("q_stride below dh", 1, {"q_stride": too_short("q_stride", "dh")}),
@@ -147,11 +160,11 @@ _Q8: dict[str, Any] = {
 _Q8_PARAMS = (
     codes("q", "rows", "q_stride", "dh", "dh"),
     scalar("q_stride"),
-    Tensor("sq", "float32", ("rows",), values="moderate", fill=_fill_scales),
+    Tensor("sq", "float32", ("rows",), values="moderate", fill=_fill_query_scales),
     scalar("rows"),
     codes("k", "tokens", "k_stride", "dh", "dh"),
     scalar("k_stride"),
-    vector("sk", "tokens", "(0,0.01]"),
+    Tensor("sk", "float32", ("tokens",), values="(0,0.01]", fill=_fill_key_scales),
     scalar("tokens"),
     scalar("dh"),
     _INV,
@@ -250,6 +263,8 @@ def _rows(name: str) -> Tensor:
     source="numerics 10",
     faults=(
         Fault("no tokens", 1, {"tokens": 0}),
+        Fault("no tokens at a misaligned scratch", 1, {"tokens": 0}, ("scratch",)),
+        Fault("negative tokens at a misaligned scratch", 1, {"tokens": -1}, ("scratch",)),
         Fault("head of 8", 1, {"dh": 8}),
         Fault("head of 24", 1, {"dh": 24, "stride": 24, "out_stride": 24}),
         Fault("stride below dh", 1, {"stride": too_short("stride", "dh")}),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from emu.kernels.layer_cases import vector
 from emu.kernels.shapes import N_SCALAR, TAILS
-from emu.kernels.spec import Dim, Scalar, Tensor, kernel
+from emu.kernels.spec import Dim, Dims, Scalar, Tensor, kernel
 from emu.numerics.constants import ONE, ZERO
 from emu.numerics.exponential import exp_f32
 from emu.numerics.jit import jit
-from emu.numerics.random import live_state, uniform, xorshift32
+from emu.numerics.random import before_xorshift32, live_state, uniform, xorshift32
 from emu.numerics.types import F32Array, U32Array
 
+Array = np.ndarray[Any, Any]
 _N = Dim("n", 0, 300, special=TAILS)
 
 
@@ -32,13 +35,37 @@ def argmax_f32(x: F32Array, n: np.int32) -> int:
     return best
 
 
+_EQUAL = Dim("equal", 0, 15)
+"""1 to 5: 2^(equal - 1) equal logits take all, and the draw falls exactly on a border between two of them."""
+
+
+def _winners(dims: Dims) -> int:
+    """How many elements share the draw, a power of two; 0 for a case of another kind."""
+    if not 0 < dims["equal"] < 6 or not dims["n"]:
+        return 0
+    return 1 << min(dims["equal"], dims["n"].bit_length()) - 1
+
+
+def _fill_equal(dims: Dims, rng: np.random.Generator, array: Array) -> None:
+    if count := _winners(dims):
+        top = np.float32(rng.integers(-8, 9))
+        array[...] = top - np.float32(1 << 19)
+        array.flat[rng.choice(array.size, count, replace=False)] = top
+
+
+def _fill_state(dims: Dims, rng: np.random.Generator, array: Array) -> None:
+    if count := _winners(dims):
+        border = int(rng.integers(count)) * (1 << 24) // count
+        array[0] = before_xorshift32(border << 8 | int(rng.integers(1, 256)))
+
+
 @kernel(
     "sample_f32",
-    vector("x", "n", "gelu"),
+    Tensor("x", "float32", ("n",), values="gelu", fill=_fill_equal),
     N_SCALAR,
     Scalar("temperature", "float32", values="(0,16]"),
-    Tensor("state", "uint32", (1,), role="inout", values="bits"),
-    dims=(_N,),
+    Tensor("state", "uint32", (1,), role="inout", values="bits", fill=_fill_state),
+    dims=(_N, _EQUAL),
     returns="int32",
     source="models 3",
 )

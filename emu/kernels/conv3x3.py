@@ -53,6 +53,8 @@ _BASE: dict[str, Any] = {
         Fault("up -1", 1, {"up": below_zero("up")}),
         Fault("relu 2", 1, {"relu": 2}),
         Fault("negative rows", 1, {"rows": below_zero("rows")}),
+        Fault("no rows", 0, {"rows": 0}),
+        Fault("no channels at a misaligned w", 1, {"channels": 0}, ("w",)),
         Fault("negative first", 1, {"first": below_zero("first")}),
         Fault("rows behind the picture", 1, {"rows": lambda d: d["out_height"] - d["first"] + 1}),
         Fault("w_stride below 9 channels", 1, {"w_stride": lambda d: 9 * d["channels"] - 1}),
@@ -64,6 +66,14 @@ _BASE: dict[str, Any] = {
     ),
 }
 _SCALE = "(0,16]"
+
+
+def _fill_bias(dims: Any, rng: np.random.Generator, array: Any) -> None:
+    """Now and then one that is not finite: a NaN becomes -127, an infinity the end of the range."""
+    if array.size and rng.random() < 0.15:
+        array.flat[rng.integers(array.size)] = rng.choice(np.array([np.nan, np.inf, -np.inf], np.float32))
+
+
 _PARAMS: tuple[Param, ...] = (
     Tensor("x", "int8", ("pixels",), values="s8_full"),
     *(scalar(name) for name in ("height", "width", "channels", "up", "relu")),
@@ -71,7 +81,7 @@ _PARAMS: tuple[Param, ...] = (
     codes("w", "outs", "w_stride", "columns", "padded"),
     scalar("w_stride"),
     vector("sw", "outs"),
-    vector("b", "outs"),
+    Tensor("b", "float32", ("outs",), values="moderate", fill=_fill_bias),
     scalar("outs"),
 )
 _PART: tuple[Param, ...] = (

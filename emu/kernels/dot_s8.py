@@ -87,6 +87,12 @@ _FAULTS = (
     Fault("x_stride not a multiple of 16", 3, {"x_stride": lambda d: d["x_stride"] + 1 + d["cols"] % 15}),
 )
 
+_NO_ROWS = Fault("no rows", 0, {"rows": 0})
+_FAR = 4096
+"""A gap, in vectors, that makes a stride longer than a half word; its low half is a good stride too."""
+_LONG = 1 << 16 | 16
+"""So many columns are no half word, and the low half of them is a good number too."""
+
 _DOT_PARAMS = (
     _X,
     _X_STRIDE,
@@ -104,13 +110,22 @@ _DOT: dict[str, Any] = {
     "source": "numerics 9",
     "faults": (
         *_FAULTS,
+        _NO_ROWS,
         Fault("acc_stride below 1", 1, {"acc_stride": too_short("dot_acc_stride", 1)}),
+        Fault("negative columns, no rows", 1, {"rows": 0, "cols": below_zero("cols")}),
+        Fault("negative rows and columns at a misaligned x", 1, {"rows": -1, "cols": -1}, ("x",)),
         Fault("most columns, no rows", 0, {"rows": 0, "cols": MOST, "x_stride": TOO_MANY_STRIDE}),
         Fault("far too many columns", 2, {"cols": FAR_TOO_MANY, "x_stride": FAR_TOO_MANY}),
         Fault("too many columns", 2, {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE}),
         Fault(
             "too many columns at a misaligned w", 2, {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE}, ("w",)
         ),
+    ),
+    "extremes": (
+        {"rows": 3, "cols": 0},
+        {"rows": 3, "cols": 40, "x_gap": _FAR},
+        {"rows": 2, "cols": _LONG, "x_gap": 0},
+        {"rows": 3, "cols": 20, "acc_gap": 1 << 16},
     ),
 }
 
@@ -173,16 +188,31 @@ _GEMM: dict[str, Any] = {
     "source": "numerics 9",
     "faults": (
         *_FAULTS,
+        _NO_ROWS,
+        Fault("no outs", 0, {"outs": 0}),
         Fault("negative outs", 1, {"outs": below_zero("outs")}),
+        Fault("negative columns, no rows", 1, {"rows": 0, "cols": below_zero("cols")}),
+        Fault("negative outs and columns, no rows", 1, {"rows": 0, "outs": -1, "cols": -1}),
+        Fault("negative rows and columns at a misaligned x", 1, {"rows": -1, "cols": -1}, ("x",)),
+        Fault("acc_stride one below outs", 1, {"rows": 2, "outs": 3, "acc_stride": 2}),
         Fault("w_stride below cols", 1, {"cols": 16, "w_stride": too_short("w_stride", 16)}),
         Fault("acc_stride below outs", 1, {"acc_stride": too_short("gemm_acc_stride", "outs")}),
         Fault("w_stride not a multiple of 16", 3, {"w_stride": lambda d: d["w_stride"] + 8}),
         Fault("x_stride and w_stride off alike", 3, alike("x_stride", "w_stride")),
+        Fault("x_stride and w_stride off alike, no rows", 3, {**alike("x_stride", "w_stride"), "rows": 0}),
         Fault("w and w_stride off alike", 3, alike("w_stride"), ("w",)),
         Fault("most columns, no rows", 0, {**_GEMM_TOO_MANY, "rows": 0, "cols": MOST}),
         Fault("far too many columns", 2, dict.fromkeys(_GEMM_TOO_MANY, FAR_TOO_MANY)),
         Fault("too many columns", 2, _GEMM_TOO_MANY),
         Fault("too many columns at a misaligned x", 2, _GEMM_TOO_MANY, ("x",)),
+    ),
+    "extremes": (
+        {"rows": 3, "outs": 2, "cols": 0},
+        {"rows": 3, "outs": 2, "cols": 40, "x_gap": _FAR},
+        {"rows": 2, "outs": 3, "cols": 40, "w_gap": _FAR},
+        {"rows": 2, "outs": 1, "cols": _LONG, "x_gap": 0, "w_gap": 0},
+        {"rows": 3, "outs": 2, "cols": 20, "acc_gap": 1 << 16},
+        {"rows": 1, "outs": 2, "cols": _LONG, "x_gap": 0, "w_gap": 0},
     ),
 }
 

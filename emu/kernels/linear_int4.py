@@ -9,7 +9,7 @@ import numpy as np
 from emu.kernels.dot_checks import BAD_ARGUMENT, MISALIGNED, OK, TOO_MANY_COLUMNS, misaligned
 from emu.kernels.layer_cases import pad16, scalar, scratch, vector, whole
 from emu.kernels.quantize_cases import KIND, fill_one_scale
-from emu.kernels.shapes import FAR_TOO_MANY, TOO_MANY, alike, below_zero, extent
+from emu.kernels.shapes import FAR_TOO_MANY, MOST, TOO_MANY, alike, below_zero, extent
 from emu.kernels.softmax import quantize_one
 from emu.kernels.spec import Dim, Dims, Fault, Scalar, Tensor, kernel
 from emu.numerics.constants import ZERO
@@ -21,6 +21,8 @@ from emu.numerics.types import F32Array, S8Array, S32Array, U8Array, U16Array
 
 Array = np.ndarray[Any, Any]
 _NOT_FINITE = 4
+_NOT_FINITE_SHARE = 0.15
+_NOT_FINITE_HALVES = np.array([0x7C00, 0xFC00, 0x7E00, 0x7C01, 0xFFFF], np.uint16)
 
 
 def _fill_x(dims: Dims, rng: np.random.Generator, array: Array) -> None:
@@ -38,9 +40,13 @@ def _fill_w(dims: Dims, rng: np.random.Generator, array: Array) -> None:
 
 
 def _fill_scale(dims: Dims, rng: np.random.Generator, array: Array) -> None:
-    """No infinities and no NaN, half of the time none that overflow a sum: model files have none."""
+    """Mostly no infinities and no NaN, as in model files; sometimes one at least."""
     flat = array.reshape(-1)
-    flat[(flat & 0x7C00) == 0x7C00] &= 0xBFFF
+    if rng.random() < _NOT_FINITE_SHARE:
+        if flat.size:
+            flat[rng.integers(flat.size)] = rng.choice(_NOT_FINITE_HALVES)
+    else:
+        flat[(flat & 0x7C00) == 0x7C00] &= 0xBFFF
 
 
 @jit
@@ -90,6 +96,7 @@ _PADDED = {
 _SCALE = Tensor("scale", "uint16", ("scales",), values="bits", fill=_fill_scale)
 _SX = Scalar("sx", "float32", values="(0,16]")
 _W = Tensor("w", "uint8", (extent("outs", "w_stride", "w_bytes"),), align=16, values="codes", fill=_fill_w)
+_SHORT = int4_row_bytes(MOST) - 1
 _LONG = {"cols": TOO_MANY, "w_stride": int4_row_bytes(TOO_MANY, 16)}
 _FAULTS = (
     Fault("negative columns", 1, {"cols": below_zero("cols")}),
@@ -97,9 +104,12 @@ _FAULTS = (
     Fault("group 0", 1, {"group": 0}),
     Fault("group not a multiple of 16", 1, {"group": lambda d: d["group"] + 8}),
     Fault("w_stride below the codes", 1, {"cols": 32, "w_stride": 15}),
+    Fault("w_stride one short of most columns, no outs", 1, {"outs": 0, "cols": MOST, "w_stride": _SHORT}),
     Fault("far too many columns", 2, dict.fromkeys(_LONG, FAR_TOO_MANY)),
     Fault("too many columns", 2, _LONG),
 )
+_NO_COLUMNS = tuple({"cols": 0, "outs": 3, "group": group} for group in (32, 16, 64))
+_NO_OUTS = Fault("no outs", 0, {"outs": 0})
 _ALIGNED_FAULTS = (
     Fault("w misaligned", 3, misalign=("w",)),
     Fault("w and w_stride off alike", 3, alike("w_stride"), ("w",)),
@@ -123,7 +133,8 @@ _ALIGNED_FAULTS = (
     derived=_PADDED,
     returns="int32",
     source="numerics 10",
-    faults=(*_FAULTS, *_ALIGNED_FAULTS, Fault("x misaligned", 3, misalign=("x",))),
+    extremes=_NO_COLUMNS,
+    faults=(*_FAULTS, _NO_OUTS, *_ALIGNED_FAULTS, Fault("x misaligned", 3, misalign=("x",))),
 )
 @jit
 def linear_int4_q8(
@@ -172,7 +183,8 @@ def linear_int4_q8(
     },
     returns="int32",
     source="numerics 10",
-    faults=_FAULTS,
+    extremes=_NO_COLUMNS,
+    faults=(*_FAULTS, _NO_OUTS),
 )
 @jit
 def linear_int4_q8_c(

@@ -57,7 +57,9 @@ _FAULTS = (
     Fault("x_stride below cols", 1, {"cols": 16, "x_stride": too_short("x_stride", 16)}),
     Fault("w_stride below cols", 1, {"cols": 16, "w_stride": too_short("w_stride", 16)}),
     Fault("y_stride below outs", 1, {"y_stride": too_short("y_stride", "outs")}),
+    Fault("no rows", 0, {"rows": 0}),
     Fault("negative rows at a misaligned w", 1, {"rows": below_zero("rows")}, ("w",)),
+    Fault("negative rows and outs at a misaligned w", 1, {"rows": -1, "outs": -1}, ("w",)),
     Fault("most columns, no rows", 0, {**_TOO_MANY, "rows": 0, "cols": MOST}),
     Fault("far too many columns", 2, dict.fromkeys(_TOO_MANY, FAR_TOO_MANY)),
     Fault("too many columns", 2, _TOO_MANY),
@@ -107,12 +109,21 @@ def dot(x: S8Array, xi: Count, w: S8Array, wi: Count, cols: Count) -> np.int32:
     return total
 
 
+_FAR = 4096
+"""A gap, in vectors, that makes a stride longer than a half word; its low half is a good stride too."""
 _Q8: dict[str, Any] = {
     "dims": (ROWS, OUTS, _ANY_COLS, *GAPS),
     "derived": DERIVED,
     "returns": "int32",
     "source": "numerics 10",
-    "faults": (*_FAULTS, *_X_FAULTS),
+    "faults": (*_FAULTS, Fault("no outs", 0, {"outs": 0}), *_X_FAULTS),
+    "extremes": (
+        {"rows": 3, "outs": 2, "cols": 0},
+        {"rows": 3, "outs": 2, "cols": 40, "x_gap": _FAR},
+        {"rows": 2, "outs": 3, "cols": 40, "w_gap": _FAR},
+        {"rows": 3, "outs": 2, "cols": 20, "y_gap": 1 << 16},
+        {"rows": 2, "outs": 1, "cols": 1 << 16 | 16, "x_gap": 0, "w_gap": 0},
+    ),
 }
 _Q8_X = (
     codes("x", "rows", "x_stride", "cols", "padded"),

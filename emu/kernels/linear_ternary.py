@@ -93,14 +93,19 @@ def _multiply(
 _COLS = Dim("cols", 0, 300, special=(0, 1, 3, 15, 16, 17, 63, 64, 65, 128))
 _DIMS = (ROWS, OUTS, _COLS, *GAPS)
 _LONG = {"cols": TOO_MANY, "x_stride": TOO_MANY_STRIDE, "w_stride": ternary_row_bytes(TOO_MANY, 16)}
+_MOST = {**_LONG, "rows": 0, "cols": MOST}
+_SHORT = ternary_row_bytes(MOST) - 1
 _FAULTS = (
     Fault("negative rows", 1, {"rows": below_zero("rows")}),
     Fault("negative outs", 1, {"outs": below_zero("outs")}),
     Fault("negative columns", 1, {"cols": below_zero("cols")}),
     Fault("x_stride below cols", 1, {"cols": 16, "x_stride": too_short("x_stride", 16)}),
     Fault("w_stride below the codes", 1, {"cols": 16, "w_stride": 3}),
+    Fault("w_stride one short of most columns, no rows", 1, {**_MOST, "w_stride": _SHORT}),
+    Fault("no rows", 0, {"rows": 0}),
+    Fault("no outs", 0, {"outs": 0}),
     Fault("y_stride below outs", 1, {"y_stride": too_short("y_stride", "outs")}),
-    Fault("most columns, no rows", 0, {**_LONG, "rows": 0, "cols": MOST}),
+    Fault("most columns, no rows", 0, _MOST),
     Fault("far too many columns", 2, dict.fromkeys(_LONG, FAR_TOO_MANY)),
     Fault("too many columns", 2, _LONG),
 )
@@ -249,6 +254,8 @@ def linear_ternary_c(
     source="numerics 8",
     faults=(
         Fault("no rows", 1, {"rows": 0}),
+        Fault("negative rows", 1, {"rows": below_zero("rows")}),
+        Fault("negative rows at a misaligned w", 1, {"rows": -1}, ("w",)),
         Fault("no columns", 1, {"cols": 0}),
         Fault("columns not a multiple of 16", 1, {"cols": lambda d: d["cols"] - 8}),
         Fault("negative outs", 1, {"outs": below_zero("outs")}),

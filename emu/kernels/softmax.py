@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from emu.kernels.layer_cases import BAD, floats, gap_stride, scalar, scratch, vector, whole
-from emu.kernels.quantize_cases import KIND, fill_rows
+from emu.kernels.layer_cases import BAD, gap_stride, scalar, scratch, vector, whole
+from emu.kernels.quantize_cases import KIND, NOT_FINITE, fill_rows
 from emu.kernels.shapes import below_zero, extent, too_short
-from emu.kernels.spec import Dim, Fault, Tensor, kernel
+from emu.kernels.spec import Dim, Dims, Fault, Tensor, kernel
 from emu.numerics.constants import S8_MAX, ZERO
 from emu.numerics.exponential import exp_f32
 from emu.numerics.jit import jit
@@ -118,9 +120,16 @@ def quantize_columns_s8(
     return _OK
 
 
+def _fill_logits(dims: Dims, rng: np.random.Generator, array: np.ndarray[Any, Any]) -> None:
+    """In one kind of case one logit that is not finite."""
+    if dims["kind"] == NOT_FINITE and dims["rows"]:
+        place = rng.integers(dims["rows"]) * dims["x_stride"] + rng.integers(dims["cols"])
+        array.flat[place] = np.float32(rng.choice(np.array([np.nan, np.inf, -np.inf])))
+
+
 @kernel(
     "softmax_s8",
-    floats("x", "rows", "x_stride", "cols", values="gelu"),
+    Tensor("x", "float32", (extent("rows", "x_stride", "cols"),), values="gelu", fill=_fill_logits),
     scalar("x_stride"),
     scalar("rows"),
     scalar("cols"),

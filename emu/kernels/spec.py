@@ -205,6 +205,17 @@ class Fault:
     misalign: tuple[str, ...] = ()
 
 
+def together(first: Fault, second: Fault) -> Fault:
+    """Both in one call: refused with the status of ``first``, which is looked at first."""
+    misalign = tuple(dict.fromkeys((*first.misalign, *second.misalign)))
+    name = f"{first.name}{AND}{second.name}"
+    return Fault(name, first.status, {**second.scalars, **first.scalars}, misalign)
+
+
+AND = " + "
+"""Between the names of two refusals in one call."""
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One firmware function and its mirror. ``returns`` is a dtype name or None (void).
@@ -227,7 +238,11 @@ class Kernel:
     source: str = ""
     """Section of docs/numerics.md that the kernel follows."""
     faults: tuple[Fault, ...] = ()
-    """Calls that must be refused, each with its status."""
+    """Calls that must be refused, each with its status. A function looks for them in ascending order of the
+    status, so that two at a time have the lower one (status 0: a call that has nothing to do)."""
+    extremes: tuple[Mapping[str, int], ...] = ()
+    """Sizes that some cases take over, in turn: legal, but far from what is drawn (a stride of more than a
+    half word). They may lie outside of a dimension's range."""
     requires: Callable[[Mapping[str, Any]], bool] | None = None
     """What callers promise: a function of the sizes and the generated scalars, by name."""
     setup: tuple[str, ...] = ()

@@ -14,8 +14,8 @@ from rich.table import Table
 from emu.ledger import queries
 from emu.ledger.database import LedgerError, connect, ledger_path
 from emu.ledger.export import export
+from emu.terminal import STANDARD_OUTPUT
 from emu.verify.errors import UsageProblem
-from emu.verify.records import STANDARD_OUTPUT
 from emu.verify.words import plural
 
 _FILE_WIDTH = 200

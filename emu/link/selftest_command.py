@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
 from emu.cpu.readings import READINGS
 from emu.image import load_image
@@ -13,8 +14,7 @@ from emu.link.board import Board
 from emu.link.facts import save_facts
 from emu.link.probes import PROBES, states
 from emu.link.selftest import RealBoard, Report, selftest
-
-_EVERY = 100
+from emu.terminal import progress
 
 
 def run_selftest(port: str, elf: Path, out: Path | None, baud: int | None) -> int:
@@ -27,11 +27,8 @@ def run_selftest(port: str, elf: Path, out: Path | None, baud: int | None) -> in
         click.echo("line: all 256 byte values pass both ways")
         total = sum(1 for number, probe in enumerate(PROBES) for _ in states(probe, number))
 
-        def progress(done: int) -> None:
-            if done % _EVERY == 0 or done == total:
-                click.echo(f"  {done} of {total} probes", err=True)
-
-        report = selftest(RealBoard(board).run, image, progress)
+        with progress(Console(stderr=True), total) as step:
+            report = selftest(RealBoard(board).run, image, lambda done: step("probes", 1))
     finally:
         board.close()
     _tell(report)

@@ -16,6 +16,7 @@ from emu.models.sources import load_model, seed_number
 from emu.models.t2i.mirror import Request
 from emu.models.t2i.tokenizer import tokenize
 from emu.models.tinylm.tokenizer import Tokenizer
+from emu.terminal import progress
 
 _PROMPT = "улыбающаяся девушка с чёлкой"  # noqa: RUF001
 _TEXT = "A small model says what comes next, one token after the other, and is seldom sure of it."
@@ -38,8 +39,10 @@ class CompareRequest:
 
 def run(request: CompareRequest) -> int:
     """Compare, print, write. Raises ModelError, OSError."""
-    report = _compare(request)
     console = Console()
+    with progress(console) as step:
+        step(f"{request.kind} on the mirror and in float{request.bits}", 0)
+        report = _compare(request)
     shown = report.stages if request.every else _selection(report.stages)
     console.print(_table(shown))
     if len(shown) < len(report.stages):

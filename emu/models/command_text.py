@@ -20,6 +20,7 @@ from emu.models.stages import Digests, Recorder, Tap, chain
 from emu.models.ternary.mirror import TernaryMirror, stage_shapes
 from emu.models.tinylm.layout import CONTEXT
 from emu.models.tinylm.mirror import STAGES, TinylmMirror
+from emu.terminal import progress
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,14 @@ def run_classify(texts: list[str], top: int, request: TextRequest) -> int:
     target = _ternary(file, request)
     for text in texts:
         data = text.encode("utf-8", "surrogateescape")
-        if request.target == "mirror":
-            logits = target.run(data, chain(recorder, digests) if _tapped(request) else None)
-        else:
-            tap = _shaped(recorder, dict(stage_shapes(file.outputs))) if wanted else None
-            logits = target.run(data, tap, wanted, request.digests is not None)
-            digests.values = target.outcome.digests
+        with progress(Console(stderr=True)) as step:
+            step(f"{text!r} on the {request.target}", 0)
+            if request.target == "mirror":
+                logits = target.run(data, chain(recorder, digests) if _tapped(request) else None)
+            else:
+                tap = _shaped(recorder, dict(stage_shapes(file.outputs))) if wanted else None
+                logits = target.run(data, tap, wanted, request.digests is not None)
+                digests.values = target.outcome.digests
         best = np.argsort(-logits, kind="stable")[:top]
         print(f"{text}: " + ", ".join(f"{int(c)} ({float(logits[c]):.6g})" for c in best))
     write_stages(recorder.stages, digests.values, request, file, {"text": texts[0]})
@@ -107,8 +110,9 @@ def run_generate(prompt: str, tokens: int, temperature: float, seed: str, reques
         tap = _shaped(recorder, _position_shapes(names)) if wanted else None
         step = lambda token: target.step(token, tap, wanted)  # noqa: E731
     started = time.perf_counter()
-    for _ in _continue(target, step, ids, count, temperature):
-        pass
+    with progress(Console(stderr=True), len(ids) + count - 1) as bar:
+        for _ in _continue(target, step, ids, count, temperature):
+            bar(f"tokens on the {request.target}", 1)
     seconds = time.perf_counter() - started
     print(mirror.tokenizer.decode(ids).decode("utf-8", "replace"))
     if request.target == "image":

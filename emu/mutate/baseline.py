@@ -11,13 +11,13 @@ from pathlib import Path
 
 from emu.kernels.spec import Kernel
 from emu.mutate.builder import Base
-from emu.verify.case import Plan, materialise
+from emu.mutate.drawn import Drawn
+from emu.verify.case import materialise
 from emu.verify.errors import ToolError
 from emu.verify.image_target import ImageTarget
 from emu.verify.options import Options
 from emu.verify.records import write_whole
 from emu.verify.runner import Runner
-from emu.verify.strategies import CHUNK, chunk_plans
 from emu.verify.target import MirrorTarget
 
 BUDGET = 50_000_000
@@ -37,20 +37,18 @@ class Baseline:
 class Baselines:
     """Measures each kernel on the unchanged image when it is first asked for, and keeps it in ``folder``."""
 
-    def __init__(self, base: Base, kernels: Mapping[str, Kernel], examples: int, folder: Path) -> None:
+    def __init__(self, base: Base, kernels: Mapping[str, Kernel], drawn: Drawn, folder: Path) -> None:
         self._kernels = kernels
-        self._examples = examples
+        self._drawn = drawn
         self._elf = base.elf
-        name = hashlib.sha256(base.elf.read_bytes() + str(examples).encode()).hexdigest()[:16]
-        self._folder = folder / f"baseline-{name}"
+        self._folder = folder / f"baseline-{hashlib.sha256(base.elf.read_bytes()).hexdigest()[:16]}"
         self._known: dict[str, Baseline] = {}
-        self._plans: dict[str, list[Plan]] = {}
         self._runner: Runner | None = None
 
     def of(self, symbol: str) -> Baseline:
         """One kernel's. Raises ToolError when the unchanged firmware differs from its mirror."""
         if symbol not in self._known:
-            path = self._folder / f"{symbol}.json"
+            path = self._folder / f"{symbol}-{self._drawn.digest(symbol)}.json"
             if path.is_file():
                 self._known[symbol] = Baseline(**json.loads(path.read_text()))
             else:
@@ -62,22 +60,13 @@ class Baselines:
         """Guest instructions after which a call of any of these kernels hangs."""
         return max([_LEAST, *(_SLACK * self.of(symbol).instructions for symbol in symbols)])
 
-    def plans(self, symbol: str) -> list[Plan]:
-        """The plans of the default campaign's examples of a kernel (seed 0)."""
-        if symbol not in self._plans:
-            found: list[Plan] = []
-            while len(found) < self._examples:
-                found += chunk_plans(self._kernels[symbol], 0, len(found) // CHUNK)
-            self._plans[symbol] = found[: self._examples]
-        return self._plans[symbol]
-
     def _measure(self, symbol: str) -> Baseline:
         kernel = self._kernels[symbol]
         if self._runner is None:
             options = Options(elf=self._elf, budget=BUDGET)
             self._runner = Runner(MirrorTarget(), ImageTarget(self._elf, options), options)
         longest, started = 0, time.monotonic()
-        for plan in self.plans(symbol):
+        for plan in self._drawn.plans(symbol):
             outcome = self._runner.check(kernel, materialise(kernel, plan))
             if outcome.bad:
                 raise ToolError(f"the unchanged firmware differs in {symbol}: run emu verify first")

@@ -21,6 +21,7 @@ from emu.mutate.sampling import sample
 from emu.mutate.tables import page, print_campaign
 from emu.toolchain import find_toolchain
 from emu.toolchain.build import firmware_folder
+from emu.verify.errors import UsageProblem
 from emu.verify.records import write_whole
 from emu.verify.selection import choose, known_kernels
 from emu.verify.verdict import EXIT_INTERRUPTED
@@ -43,6 +44,7 @@ class MutateRequest:
     seconds: float = math.inf
     folder: Path = Path("emu-mutate")
     again: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
     page: Path | None = None
     dry_run: bool = False
 
@@ -50,8 +52,12 @@ class MutateRequest:
     def command(self) -> str:
         """The command line that makes the same campaign."""
         words = ["emu", "mutate", "--sample", str(self.sample), "--seed", str(self.seed)]
+        if self.long_examples != MutateRequest.long_examples:
+            words += ["--long-examples", str(self.long_examples)]
         for kernel in self.kernels:
             words += ["--kernel", kernel]
+        for name in self.only:
+            words += ["--only", name]
         for generator in self.generators if self.generators != GENERATORS else ():
             words += ["--generator", generator]
         return shlex.join(words)
@@ -67,7 +73,7 @@ def run(request: MutateRequest, console: Console | None = None) -> int:
     chosen = choose(every, request.kernels)
     folder = request.folder.absolute()
     base = build_base(find_toolchain(), firmware_folder(), folder / "base")
-    mutants = _sample(request, base, [k.symbol for k in chosen])
+    mutants = _chosen(_sample(request, base, [k.symbol for k in chosen]), request.only)
     if request.dry_run:
         for mutant in mutants:
             console.print(
@@ -103,6 +109,14 @@ def _sample(request: MutateRequest, base: Base, kernels: list[str]) -> list[Muta
     mutants = sample(base, kernels, request.generators, request.sample or None, request.seed)
     write_whole(path, json.dumps([mutant.record() for mutant in mutants]).encode())
     return mutants
+
+
+def _chosen(mutants: list[Mutant], names: tuple[str, ...]) -> list[Mutant]:
+    """Those of ``--only``, or all. Raises UsageProblem for a name that is not among them."""
+    missing = set(names) - {m.ident for m in mutants}
+    if missing:
+        raise UsageProblem(f"--only {min(missing)}: the sample has no such mutant; --list names all of them")
+    return [m for m in mutants if not names or m.ident in names]
 
 
 def _say(console: Console, done: int, wanted: int, result: Result | None) -> None:

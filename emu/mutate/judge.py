@@ -10,10 +10,11 @@ from pathlib import Path
 from emu.cpu.traps import TrapKind
 from emu.image import Image, load_image
 from emu.kernels.spec import Kernel
-from emu.mutate import code
+from emu.mutate import code, proofs
 from emu.mutate.baseline import Baselines
 from emu.mutate.binary_rules import patched
 from emu.mutate.builder import Base, Builder, defined
+from emu.mutate.drawn import Drawn
 from emu.mutate.locate import Place, call_of, first_place
 from emu.mutate.mutant import Mutant
 from emu.mutate.result import Result, Status, reasons
@@ -27,8 +28,6 @@ from emu.verify.runner import Runner
 from emu.verify.strategies import CHUNK, chunk_plans
 from emu.verify.target import MirrorTarget
 
-ENOUGH = 100_000
-"""A mutant that shows no difference in so many examples of the nearest kernel is judged equivalent."""
 _CONTROL = 20
 """Examples of a kernel that the change cannot reach: it must stay equal."""
 
@@ -55,11 +54,13 @@ class Judge:
         settings: Settings,
         kernels: Mapping[str, Kernel],
         scratch: Path,
+        drawn: Drawn | None = None,
     ) -> None:
         self._base = base
         self._settings = settings
         self._kernels = kernels
-        self._baselines = Baselines(base, kernels, settings.examples, settings.folder)
+        self._drawn = drawn or Drawn(kernels, settings.examples)
+        self._baselines = Baselines(base, kernels, self._drawn, settings.folder)
         self._scratch = scratch
         self._builder = Builder(base, scratch)
         self._image = load_image(base.elf)
@@ -79,6 +80,7 @@ class Judge:
         result = Result(mutant, Status.SURVIVED)
         try:
             self._judge(result, elf, image, started)
+            self._prove(result, image)
         except ToolError as error:
             result.status, result.reason = Status.ERROR, str(error)
         return result
@@ -91,10 +93,19 @@ class Judge:
         else:
             result.status, result.reason = Status.UNREACHED, "no kernel can execute it"
 
-    def look_longer(self, result: Result) -> Result:
-        """Many more examples of what a survivor can change: a difference, or judged equivalent.
+    def _prove(self, result: Result, image: Image) -> None:
+        """A survivor is equivalent when a rule about its instructions says so."""
+        if result.status is not Status.SURVIVED:
+            return
+        path = self._base.sources / result.mutant.file
+        source = path.read_bytes() if path.is_file() else b""
+        result.reason = proofs.proven(result.mutant, source, self._image, image)
+        if result.reason:
+            result.status = Status.EQUIVALENT
 
-        Fewer than :data:`ENOUGH` examples judge nothing, unless somebody has written down why they are equal.
+    def look_longer(self, result: Result) -> Result:
+        """Many more examples of what a survivor can change. Without a difference it is judged equivalent when
+        somebody has written down why (reasons.json); else it is a survivor that nobody can explain.
         """
         elf = self._build(result.mutant)
         runner = self._runner(elf, result.kernels)
@@ -109,11 +120,9 @@ class Judge:
                     return result
             result.looked_at[symbol] = max(first, count)
         total = ", ".join(f"{n:,} of {s}" for s, n in list(result.looked_at.items())[:3])
-        result.reason = f"no difference in examples: {total}"
         proof = reasons().get(result.mutant.ident, "")
-        if proof or self._settings.long_examples >= ENOUGH:
-            result.status = Status.EQUIVALENT
-            result.reason = f"{proof}; {result.reason}" if proof else result.reason
+        result.status = Status.EQUIVALENT if proof else Status.SURVIVED
+        result.reason = f"{proof or 'nobody knows why'}; no difference in examples: {total}"
         return result
 
     def _further(self, symbol: str, first: int, end: int) -> Iterator[tuple[int, Case]]:
@@ -164,7 +173,8 @@ class Judge:
         runner = self._runner(elf, result.kernels)
         for symbol in result.kernels:
             kernel = self._kernels[symbol]
-            for number, case in _made(kernel, self._baselines.plans(symbol)):
+            result.drawn[symbol] = self._drawn.digest(symbol)
+            for number, case in _made(kernel, self._drawn.plans(symbol)):
                 outcome = runner.check(kernel, case)
                 if outcome.bad:
                     result.seconds = round(time.monotonic() - started, 3)
@@ -201,7 +211,7 @@ class Judge:
         others = [s for s in self._kernels if s not in result.kernels]
         symbol = others[int(result.mutant.ident[2:], 16) % len(others)]
         kernel, runner = self._kernels[symbol], self._runner(elf, [symbol])
-        chosen = self._baselines.plans(symbol)[:_CONTROL]
+        chosen = self._drawn.plans(symbol)[:_CONTROL]
         return not any(runner.check(kernel, case).bad for _, case in _made(kernel, chosen))
 
     def _locate(self, mutant: Mutant, image: Image, kernel: Kernel, case: Case) -> Place | None:

@@ -81,12 +81,12 @@ def _lanes(lanes: str) -> list[str]:
 
 def independent_text(a: Row, a_values: Sequence[str], b: Row, b_values: Sequence[str]) -> bool:
     """Whether two instructions, operands as written, can change places without any effect."""
-    a_in, a_out = _uses(a, a_values)
-    b_in, b_out = _uses(b, b_values)
+    a_in, a_out = uses(a, a_values)
+    b_in, b_out = uses(b, b_values)
     return not (a_out & (b_in | b_out) or b_out & a_in)
 
 
-def _uses(row: Row, values: Sequence[str]) -> tuple[set[str], set[str]]:
+def uses(row: Row, values: Sequence[str]) -> tuple[set[str], set[str]]:
     """What an instruction reads and writes; memory counts as one thing."""
     reads, writes = set(), set()
     for operand, value in zip(row.operands, values, strict=False):

@@ -13,7 +13,7 @@ from emu.mutate.mutant import Mutant, mutant_of
 from emu.verify.errors import UsageProblem
 
 FORMAT = "esp32s3-emu mutants"
-VERSION = 1
+VERSION = 2
 
 
 class Status(StrEnum):
@@ -36,7 +36,7 @@ class Result:
     ``how``: mismatch, hang, or the kind of trap. ``example``: number of the example that showed it;
     ``seconds``: until then, without building. ``weight`` and ``size``: non-neutral and all input elements of
     the shrunk case. ``good``, ``bad``: the place that lockstep names in the two images. ``looked_at``:
-    examples of a long check by kernel.
+    examples of a long check by kernel. ``drawn``: digest of the default examples that it ran, by kernel.
     """
 
     mutant: Mutant
@@ -55,6 +55,7 @@ class Result:
     good: str = ""
     bad: str = ""
     looked_at: dict[str, int] = field(default_factory=dict)
+    drawn: dict[str, str] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """As JSON."""

@@ -22,10 +22,11 @@ _HEAD = (
 )
 _EXPLAINED = """\
 *Killed*: one of the default examples of a kernel that can execute the change differs from the mirror or
-traps. *Equivalent*: the same code, or no difference in a long check. *Faults* are the mutants that are not
-equivalent. *s to kill*: median, without building. *Right kernel*: the kernel named can execute the change,
-and one that cannot is still equal. *Right place*: lockstep with the good image names the changed statement's
-line or the very instruction. *Input*: median of the shrunk case's elements that are not neutral.
+traps. *Equivalent*: the same code, proven by a rule about its instructions, or explained by somebody who has
+read the code and not refuted by a long check. *Faults* are the mutants that are not equivalent. *s to kill*:
+median, without building. *Right kernel*: the kernel named can execute the change, one that cannot is still
+equal. *Right place*: lockstep with the good image names the changed statement's line or the very instruction.
+*Input*: median of the shrunk case's elements that are not neutral.
 """
 
 
@@ -142,6 +143,12 @@ Only the sources that include a changed file are compiled again. The kernels tha
 found by comparing the instructions of every function of both images and following calls and addresses of
 functions. Each of them runs its default examples until one differs. The failing case is shrunk and run in
 lockstep on both images; for C both are compiled once more without optimisation, so that each statement has
-instructions of its own. A survivor gets a long look: 100,000 examples of the nearest kernel and 2,000 of each
-other one.
+instructions of its own.
+
+A survivor is equivalent when a rule says so: two instructions that do not depend on each other have changed
+places, a base register that nobody reads any more moves on by another step, an operation of a register with
+itself. Else it gets a long look, as many examples of the nearest kernel as the list says (100,000 unless told
+otherwise) and a fiftieth of each other one, and it is judged equivalent only when somebody has also written
+down why no legal input can show it (emu/mutate/reasons.json). No result stays when the examples that it rests
+on are drawn in another way.
 """

@@ -27,6 +27,17 @@ def xorshift32(state: np.uint32) -> np.uint32:
     return np.uint32(s ^ (s << 5))
 
 
+def before_xorshift32(word: int) -> int:
+    """The state whose :func:`xorshift32` is ``word``."""
+    for shift in (5, -17, 13):
+        undone = word
+        for _ in range(32 // abs(shift)):
+            moved = undone << shift if shift > 0 else undone >> -shift
+            undone = (word ^ moved) & 0xFFFFFFFF
+        word = undone
+    return word
+
+
 @jit
 def fmix32(seed: np.uint32) -> np.uint32:
     """Mix a seed that a person typed; a result of 0 is still to be replaced (:func:`live_state`)."""

@@ -17,6 +17,7 @@ from emu.profile.flame import svg
 from emu.profile.measure import Profile, measure
 from emu.profile.page import html
 from emu.profile.text import show
+from emu.terminal import progress
 from emu.verify.errors import UsageProblem
 
 SUFFIXES = (".html", ".svg", ".json")
@@ -44,10 +45,14 @@ def run(request: ProfileRequest) -> int:
         raise UsageProblem(
             f"{request.output}: a profile is written to {', '.join('*' + s for s in SUFFIXES)}"
         )
-    subject = _subject(request, load_image(request.elf))
-    profile = measure(subject, request.samples)
+    console = Console()
+    with progress(console) as step:
+        step(f"{request.what}: preparing", 0)
+        subject = _subject(request, load_image(request.elf))
+        step(f"{subject.title}: every function is counted, then samples are taken", 0)
+        profile = measure(subject, request.samples)
     guess = estimate(profile)
-    show(profile, guess, Console(), request.limit)
+    show(profile, guess, console, request.limit)
     if request.output is not None:
         request.output.write_text(_written(request.output.suffix, profile, guess), encoding="utf-8")
     return 0

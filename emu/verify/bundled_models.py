@@ -17,6 +17,7 @@ from emu.ledger.writer import Result, Run, RunWriter, Session, finished_equal
 from emu.models.modelfile.extreme import extreme_model
 from emu.models.modelfile.kinds import Kind
 from emu.models.modelfile.random_weights import random_model
+from emu.terminal import RESUME, Terminal, progress
 from emu.verify.bundled_report import explain, summary, table_of
 from emu.verify.errors import UsageProblem
 from emu.verify.ledgered import fingerprint
@@ -25,7 +26,6 @@ from emu.verify.options import Options
 from emu.verify.record import source_fingerprint
 from emu.verify.records import package_version, write_whole
 from emu.verify.reference import agent_elf, reference_elf
-from emu.verify.terminal import RESUME, Terminal, progress
 from emu.verify.verdict import EXIT_INTERRUPTED, Verdict, exit_code
 
 Weights = tuple[Kind, str, Callable[[], bytes]]

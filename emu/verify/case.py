@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from emu.kernels.spec import Fault, Kernel, Scalar, Tensor
+from emu.kernels.spec import AND, Fault, Kernel, Scalar, Tensor, together
 from emu.verify.contents import Source, generate
 from emu.verify.errors import UsageProblem
 from emu.verify.families import Array, family
@@ -34,7 +34,8 @@ class Plan:
 
     ``picks``: drawn positions in the family's list of extremes; a small tensor uses them instead of bulk
     contents. ``scalar_picks``: per generated scalar, negative for a random value or a position in the list of
-    extremes. ``fault``: position in the spec's list of calls that must be refused, negative for a valid call.
+    extremes. ``fault``: position in the spec's list of calls that must be refused, negative for a valid call;
+    ``also``: of a second one in the same call, negative for none.
     """
 
     dims: Mapping[str, int]
@@ -45,6 +46,7 @@ class Plan:
     picks: tuple[int, ...] = ()
     scalar_picks: tuple[int, ...] = ()
     fault: int = -1
+    also: int = -1
 
 
 @dataclass
@@ -86,13 +88,25 @@ def typed(scalar: Scalar, value: Any) -> Any:
 
 
 def fault_named(kernel: Kernel, name: str) -> Fault | None:
-    """The refusal of that name, None for "". Raises UsageProblem when the spec has none."""
+    """The refusal of that name, or of two names, None for "". Raises UsageProblem when the spec has none."""
     if not name:
         return None
     for fault in kernel.faults:
         if fault.name == name:
             return fault
+    first, _, second = name.partition(AND)
+    if second and (a := fault_named(kernel, first)) and (b := fault_named(kernel, second)):
+        return together(a, b)
     raise UsageProblem(f"kernel {kernel.symbol} has no refused call named {name!r}")
+
+
+def statuses_of(kernel: Kernel, name: str) -> set[int]:
+    """What the refused call of that name may return: of two in one call, whichever is looked at first."""
+    if any(fault.name == name for fault in kernel.faults):
+        parts = [name]
+    else:
+        parts = name.split(AND)
+    return {fault.status for part in parts if (fault := fault_named(kernel, part))}
 
 
 def scalar_values(
@@ -126,6 +140,8 @@ def materialise(kernel: Kernel, plan: Plan) -> Case:
     """The case that ``plan`` describes. Deterministic: the same plan gives the same bytes everywhere."""
     dims, drawn = _sizes_and_scalars(kernel, plan)
     fault = kernel.faults[plan.fault] if plan.fault >= 0 else None
+    if fault is not None and plan.also >= 0:
+        fault = together(fault, kernel.faults[plan.also])
     valid = scalar_values(kernel, dims, drawn)
     scale = next((float(v) for v in valid.values() if isinstance(v, np.floating) and 0 < v < 1e30), 1.0)
     arrays = {}

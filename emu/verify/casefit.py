@@ -20,7 +20,7 @@ def misfits(kernel: Kernel, case: Case) -> Iterator[str]:
     """What does not fit, one sentence each; later ones may rely on the earlier. Raises UsageProblem for a
     refused call that the spec does not have.
     """
-    wrong = [text for dim in kernel.dims for text in _size(dim, case.dims)]
+    wrong = [text for dim in kernel.dims for text in _size(kernel, dim, case.dims)]
     yield from wrong
     if wrong:
         return
@@ -36,12 +36,14 @@ def misfits(kernel: Kernel, case: Case) -> Iterator[str]:
         yield "its sizes and scalars break what the spec requires"
 
 
-def _size(dim: Dim, dims: Mapping[str, int]) -> Iterator[str]:
+def _size(kernel: Kernel, dim: Dim, dims: Mapping[str, int]) -> Iterator[str]:
     if dim.name not in dims:
         yield f"it has no size {dim.name}"
         return
     value = dims[dim.name]
-    on_grid = dim.low <= value <= dim.high and (value - dim.low) % dim.multiple == 0
+    # a shrunk case may lie anywhere below an extreme
+    highest = max([dim.high, *(sizes[dim.name] for sizes in kernel.extremes if dim.name in sizes)])
+    on_grid = dim.low <= value <= highest and (value - dim.low) % dim.multiple == 0
     if not on_grid and value not in dim.special:
         yield f"its {dim.name} is {value}, which the spec excludes"
 

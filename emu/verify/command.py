@@ -13,6 +13,7 @@ from rich.console import Console
 from emu.kernels.spec import Kernel
 from emu.ledger.database import LedgerError, ledger_path
 from emu.ledger.writer import Result
+from emu.terminal import RESUME, Terminal
 from emu.verify.campaign import Campaign, Listener
 from emu.verify.casefile import load
 from emu.verify.describe import selection_text
@@ -28,7 +29,6 @@ from emu.verify.report import print_campaign
 from emu.verify.runner import Runner
 from emu.verify.sampled import run_one, run_sampled
 from emu.verify.selection import choose, known_kernels
-from emu.verify.terminal import RESUME, Terminal
 from emu.verify.verdict import EXIT_INTERRUPTED, exit_code
 from emu.verify.watchdog import DEFAULT_SECONDS
 from emu.verify.words import plural
@@ -261,7 +261,8 @@ def _campaign(
     if request.replay is not None:
         kernel, case = load(request.replay, kernels)
         image.check([kernel])
-        return run_one(kernel, options, make, None, case, str(request.replay))
+        with progress_listener(console, [kernel], False) as listen:
+            return run_one(kernel, options, make, None, case, str(request.replay), listen)
     chosen = choose(kernels, request.kernels)
     if request.exhaustive:
         chosen = _elementwise(chosen, bool(request.kernels))
@@ -269,7 +270,8 @@ def _campaign(
     if request.example is not None:
         if len(chosen) != 1:
             raise UsageProblem(f"--example wants one kernel, chosen with --kernel; {len(chosen)} are chosen")
-        return run_one(chosen[0], options, make, request.example, None, "")
+        with progress_listener(console, chosen, False) as listen:
+            return run_one(chosen[0], options, make, request.example, None, "", listen)
     with progress_listener(console, chosen, request.exhaustive) as listen:
         return _many(request, options, chosen, make, image.sha256, _keeping(request, listen))
 

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from emu.image import load_image
 from emu.ledger.writer import Result, RunWriter
+from emu.terminal import RESUME, Terminal, progress
 from emu.verify.casefile import save
 from emu.verify.compare import Mismatch
 from emu.verify.describe import count_text, first_text
@@ -25,7 +26,6 @@ from emu.verify.options import Options
 from emu.verify.record import source_fingerprint
 from emu.verify.records import mismatch_record, write_whole
 from emu.verify.strategies import cases
-from emu.verify.terminal import RESUME, Terminal, progress
 from emu.verify.verdict import EXIT_INTERRUPTED, Verdict, exit_code
 from emu.verify.words import plural
 

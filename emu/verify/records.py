@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from emu.terminal import STANDARD_OUTPUT
 from emu.verify.campaign import Campaign
 from emu.verify.compare import Difference, Mismatch, decimal, hexadecimal
 from emu.verify.describe import drawn_command, failure_lines, headline, is_drawn, replay_command
@@ -24,10 +25,6 @@ from emu.verify.verdict import Verdict, exit_code
 FORMAT = "esp32s3-emu report"
 VERSION = 1
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
-
-
-STANDARD_OUTPUT = "-"
-"""As a file's name: standard output; what people read goes to standard error then."""
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -7,10 +7,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from emu.terminal import Terminal
 from emu.verify.campaign import Campaign
 from emu.verify.describe import failure_lines
 from emu.verify.results import KernelResult
-from emu.verify.terminal import Terminal
 from emu.verify.verdict import Verdict
 from emu.verify.words import plural
 

@@ -81,6 +81,7 @@ def run_one(
     number: int | None,
     case: Case | None,
     name: str,
+    listen: Listener = lambda campaign, symbol, running: None,
 ) -> Campaign:
     """Replay: example ``number`` of the options' seed, or the ``case`` of a file called ``name``."""
     campaign = new_campaign([kernel], options, 1)
@@ -90,7 +91,7 @@ def run_one(
         assert number is not None
         task = Stretch(kernel.symbol, number, 1)
     settle = save_failure if case is None else _name_file(name)
-    return drive(campaign, [task], lambda: handler([kernel], make_runner), settle)
+    return drive(campaign, [task], lambda: handler([kernel], make_runner), settle, listen)
 
 
 def handler(kernels: Sequence[Kernel], make_runner: RunnerFactory) -> Handler:

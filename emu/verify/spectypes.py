@@ -50,6 +50,7 @@ _WANTED: dict[type, dict[str, tuple[Test, str]]] = {
             "a dictionary of functions of the sizes",
         ),
         "faults": (_all(Fault), "a tuple of Fault(...)"),
+        "extremes": (_all(Mapping), "a tuple of dictionaries of sizes"),
         "requires": (_is_rule, "a function of the sizes and scalars"),
         "setup": (_all(str), "a tuple of function names"),
         "own": (_all(str), "a tuple of function names"),

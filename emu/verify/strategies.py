@@ -10,7 +10,7 @@ spec, the seed and ``n``.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -18,7 +18,7 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from emu.kernels.spec import Dim, Kernel, Tensor
+from emu.kernels.spec import Dim, Fault, Kernel, Tensor
 from emu.verify.case import MASK64, Case, Plan, materialise
 from emu.verify.contents import kinds_for
 from emu.verify.draws import pinned
@@ -36,7 +36,10 @@ _SMALL = 15
 _LARGE_ONE_IN = 4
 """Of so many families, one has large variants: narrow accumulators overflow only there."""
 _REFUSED_ONE_IN = 2
-"""Of so many families, one has a call that must be refused."""
+_MANY_REFUSED = 12
+"""Of so many families, one has a call that must be refused; each has one when there are many kinds."""
+_EXTREME_ONE_IN = 5
+"""Of so many families, one has a case with sizes from the spec's list of extremes."""
 _HUGE = 10_000
 """A dimension with more values than this is no size (the bits of a scale, for example): neighbours mean
 nothing.
@@ -150,17 +153,35 @@ def vary(kernel: Kernel, plan: Plan, variant: int, number: int) -> Plan:
     picks = tuple(next(words) & 255 for _ in plan.picks)
     scalar_picks = tuple(next(words) % 49 - 8 for _ in plan.scalar_picks)
     content, dirty = next(words), next(words)
-    fault = _refused(kernel, variant, number, next(words))
-    dims = fit(kernel, dims, LARGE_ELEMENTS)
-    return Plan(dims, tuple(kinds), tuple(offsets), content, dirty, picks, scalar_picks, fault)
+    fault, also = _refused(kernel, variant, number, next(words))
+    dims = {**fit(kernel, dims, LARGE_ELEMENTS), **_extreme(kernel, variant, number)}
+    return Plan(dims, tuple(kinds), tuple(offsets), content, dirty, picks, scalar_picks, fault, also)
 
 
-def _refused(kernel: Kernel, variant: int, number: int, word: int) -> int:
-    """Which call must be refused, -1 for a valid one: each kind in turn, then any."""
-    if not kernel.faults or variant != VARIANTS - 1 or number % _REFUSED_ONE_IN:
-        return -1
-    turn = number // _REFUSED_ONE_IN
-    return turn if turn < len(kernel.faults) else word % len(kernel.faults)
+def _refused(kernel: Kernel, variant: int, number: int, word: int) -> tuple[int, int]:
+    """Which call must be refused, and what else is wrong with it, -1 for nothing: each kind, then pairs."""
+    one_in = 1 if len(kernel.faults) > _MANY_REFUSED else _REFUSED_ONE_IN
+    if not kernel.faults or variant != VARIANTS - 1 or number % one_in:
+        return -1, -1
+    turn = number // one_in
+    if turn < len(kernel.faults):
+        return turn, -1
+    chosen = turn % len(kernel.faults)
+    others = [i for i, other in enumerate(kernel.faults) if _go_together(kernel.faults[chosen], other)]
+    return chosen, others[word % len(others)] if others else -1
+
+
+def _go_together(first: Fault, second: Fault) -> bool:
+    """Whether a call can be wrong in both ways and has the status of the first."""
+    apart = first is not second and not set(first.scalars) & set(second.scalars)
+    return apart and first.status > 0 and (second.status == 0 or second.status >= first.status)
+
+
+def _extreme(kernel: Kernel, variant: int, number: int) -> Mapping[str, int]:
+    """Sizes that replace drawn ones; none in most cases."""
+    if not kernel.extremes or variant != 2 or (number + 1) % _EXTREME_ONE_IN:
+        return {}
+    return kernel.extremes[number // _EXTREME_ONE_IN % len(kernel.extremes)]
 
 
 @lru_cache(maxsize=256)

@@ -11,6 +11,8 @@
 #define MOST_BYTES (1u << 18)
 #define MOST_NUMBER 5000u
 
+static uint32_t short_by; /* blocks are so many bytes too short: the fuzzer must notice */
+
 void host_memory(uint8_t *a, uint32_t na, uint8_t *b, uint32_t nb, uint8_t *c, uint32_t nc);
 void host_start(uint32_t reason);
 
@@ -88,11 +90,16 @@ static int is_too_much(const struct call_argument *arguments, uint32_t n, const 
     return 0;
 }
 
+static uint32_t less(uint32_t size)
+{
+    return size > short_by ? size - short_by : 0;
+}
+
 static uint64_t call(const struct agent_kernel *kernel, struct call_argument *arguments, uint32_t n)
 {
     uintptr_t words[WIRE_ARGUMENTS] = {0};
     for (uint32_t i = 0; i < n; i++)
-        words[i] = arguments[i].pointer ? (uintptr_t)block(arguments[i].bytes) : arguments[i].word;
+        words[i] = arguments[i].pointer ? (uintptr_t)block(less(arguments[i].bytes)) : arguments[i].word;
     uint64_t value = agent_port_call(kernel->function, kernel->signature, words, n, 0);
     for (uint32_t i = 0; i < n; i++)
         if (arguments[i].pointer)
@@ -122,11 +129,12 @@ int main(int argc, char **argv)
 {
     static uint8_t memory[3][4096] __attribute__((aligned(64)));
     uint32_t count = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1000;
+    short_by = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0;
     state = (argc > 1 ? strtoull(argv[1], NULL, 10) : 1) * 0x9E3779B97F4A7C15u + 1;
     host_memory(memory[0], 4096, memory[1], 4096, memory[2], 4096);
     host_start(0);
     for (uint32_t i = 0; i < agent_state.kernels; i++)
-        if (argc < 4 || strcmp(agent_kernel(i).name, argv[3]) == 0)
+        if (argc < 4 || argv[3][0] == 0 || strcmp(agent_kernel(i).name, argv[3]) == 0)
             fuzz(i, count);
     return 0;
 }

@@ -200,7 +200,7 @@ def judge(outcome: Outcome, disconnects: int, resets: int) -> None:
     assert outcome.wrong == []
     assert outcome.verdicts[Verdict.MISMATCH] >= outcome.cases // 10
     assert outcome.verdicts[Verdict.EQUAL] >= outcome.cases // 2
-    assert outcome.line["cut"] >= disconnects // 2
+    assert outcome.line["cut"] >= disconnects - 1  # the last one may come when all is done
     assert outcome.resets >= resets // 2
 
 

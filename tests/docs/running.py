@@ -139,7 +139,7 @@ class Run:
         for port, free in self.ports.items():
             text = text.replace(free, port)
         for shown, run in reversed(self._pairs(block)):
-            text = text.replace(PORT.sub(lambda match: match[0], run), shown)
+            text = text.replace(run, shown) if run else text
         return text.replace(str(self.folder), "/home/you/project")
 
 
@@ -199,7 +199,7 @@ def copy_of_the_checkout(clone: Path) -> None:
 def commands_of_a_newcomer(tools: Path) -> None:
     """``emu``, ``python``, ``pytest`` of this environment, as an activated one has them."""
     tools.mkdir(parents=True)
-    for name, words in (("emu", "-m emu.cli"), ("pytest", "-m pytest"), ("python", ""), ("python3", "")):
+    for name, words in (("emu", "-P -m emu.cli"), ("pytest", "-m pytest"), ("python", ""), ("python3", "")):
         (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
     for name, script in HIDDEN.items():
         (tools / name).write_text(f"#!/bin/bash\n{script}\n")
@@ -212,15 +212,13 @@ def started(page: Page, base: Path, chip_cc: str, long: bool = False) -> Iterato
     """A page's folder and its shell. ``chip_cc``: the compiler for the chip, as a command."""
     folder = base / "project"
     folder.mkdir()
-    code = ROOT
     if page.marks.one("folder") == "a clone":
         copy_of_the_checkout(folder)
-        code = folder
     commands_of_a_newcomer(base / "bin")
     environment = {
         **os.environ,
         "PATH": f"{base / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(code),
+        "PYTHONPATH": str(ROOT),  # of a clone too: it is the same code, and it is compiled
         "CLONE": str(ROOT),
         "CHIP_CC": chip_cc,
         "EMU_LEDGER": str(base / "ledger.sqlite"),

@@ -20,11 +20,11 @@ from emu.ledger import database, queries
 from emu.ledger.database import connect
 from emu.ledger.writer import Cost, Result, Run, RunWriter, Session
 from emu.models.modelfile.kinds import Kind
+from emu.terminal import Terminal
 from emu.verify import bundled_models
 from emu.verify.bundled_models import ModelsRequest, verify_models
 from emu.verify.models import Effort
 from emu.verify.reference import reference_elf
-from emu.verify.terminal import Terminal
 from tests.goldens.wrong_image import image_that_subtracts
 
 EFFORT = Effort(seeds=(1, 2), samples=2, kinds=(Kind.TERNARY,))

@@ -36,11 +36,12 @@ class FaultyLine:
         self.url = f"socket://127.0.0.1:{self._listener.getsockname()[1]}"
         self._wake, self._signal = socket.socketpair()
         self._orders: list[str] = []
+        self._cuts_to_come = 0
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def cut(self) -> None:
-        """Disconnect whoever is connected."""
+        """Disconnect whoever is connected, or else the next one, once something has passed."""
         self._order("cut")
 
     def close(self) -> None:
@@ -59,9 +60,9 @@ class FaultyLine:
             if self._wake in ready:
                 self._wake.recv(64)
                 orders, self._orders = self._orders, []
-                if "cut" in orders and pair is not None:
-                    self.counts["cut"] += 1
-                    pair = self._drop(pair)
+                self._cuts_to_come += orders.count("cut")
+                if pair is not None and self._cuts_to_come:
+                    pair = self._cut(pair)
                 if "end" in orders:
                     break
             elif self._listener in ready:
@@ -69,6 +70,8 @@ class FaultyLine:
                 pair = self._accept()
             elif pair is not None and not self._pass(pair, ready):
                 pair = self._drop(pair)
+            elif pair is not None and self._cuts_to_come:
+                pair = self._cut(pair)
         self._drop(pair)
         self._listener.close()
 
@@ -78,6 +81,11 @@ class FaultyLine:
         for side in (client, server):
             side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return client, server
+
+    def _cut(self, pair: tuple[socket.socket, socket.socket]) -> None:
+        self._cuts_to_come -= 1
+        self.counts["cut"] += 1
+        self._drop(pair)
 
     def _drop(self, pair: tuple[socket.socket, socket.socket] | None) -> None:
         for side in pair or ():

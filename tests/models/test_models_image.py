@@ -22,12 +22,12 @@ from emu.models.stages import Digests, Recorder, stage_digest
 from emu.models.t2i.mirror import Request, T2iMirror
 from emu.models.ternary.mirror import TernaryMirror
 from emu.models.tinylm.mirror import TinylmMirror
+from emu.terminal import Terminal
 from emu.verify import models as verify
 from emu.verify.bundled_models import ModelsRequest, verify_models
 from emu.verify.bundled_report import explain
 from emu.verify.models import Effort, Report, first_difference, make_pair
 from emu.verify.reference import reference_elf
-from emu.verify.terminal import Terminal
 from emu.verify.verdict import Verdict
 from tests.models.files import changed, extreme_file, random_bytes, random_file
 

@@ -14,7 +14,8 @@ from emu.image import load_image
 from emu.kernels import load_all
 from emu.mutate import c_rules, code, sampling
 from emu.mutate.builder import Base, Builder, build_base
-from emu.mutate.judge import ENOUGH, Judge, Settings
+from emu.mutate.campaign import Campaign
+from emu.mutate.judge import Judge, Settings
 from emu.mutate.mutant import GENERATORS, Mutant
 from emu.mutate.result import Result, ResultFile, Status, reasons
 from emu.toolchain import Toolchain
@@ -139,10 +140,9 @@ def test_a_clamp_that_cannot_act_is_never_shown(base: Base, judge: Judge, old, n
     survivor = judge.judge(edit(base, "numerics/quantize.c", old, new))
     assert survivor.status is Status.SURVIVED
     assert kernel in survivor.kernels
-    assert judge._settings.long_examples < ENOUGH
     looked = judge.look_longer(survivor)
-    assert looked.status is Status.SURVIVED  # 200 examples judge nothing; but none of them differs
-    assert looked.reason.startswith("no difference in examples: 200 of ")
+    assert looked.status is Status.SURVIVED  # examples alone judge nothing; but none of them differs
+    assert looked.reason.startswith("nobody knows why; no difference in examples: 200 of ")
 
 
 def test_a_long_look_finds_what_few_examples_do_not(base: Base, judge: Judge, folder: Path):
@@ -199,6 +199,40 @@ def test_command_goes_on_and_writes_its_page(tmp_path: Path, folder: Path, base:
 
 def _head(folder: Path) -> str:
     return json.loads((folder / "results.jsonl").read_text().splitlines()[0])["firmware"]
+
+
+def test_a_result_of_other_examples_is_judged_again(base: Base, folder: Path, tmp_path: Path, monkeypatch):
+    """A strategy that draws something else takes the ground from under what the old examples showed."""
+    monkeypatch.setenv("EMU_CACHE_DIR", str(folder / "cache"))
+    mutant = mutant_in(base, "kernels/choose.c", "constant", "i = 1 -> i = 0")
+    file = ResultFile(tmp_path / "results.jsonl", "firmware")
+    settings = Settings(folder, examples=20, long_examples=0)
+
+    def judged() -> list[str]:
+        news: list[str] = []
+        campaign = Campaign(
+            base, KERNELS, settings, file, 1, listen=lambda done, wanted, r: news.append(r.mutant.ident)
+        )
+        campaign.run([mutant])
+        return news
+
+    assert judged() == [mutant.ident]
+    assert judged() == []
+    old = file.load()[mutant.ident]
+    assert set(old.drawn) == set(old.kernels)
+    file.add(replace(old, drawn={**old.drawn, old.kernels[0]: "other"}, looked_at={old.kernels[0]: 500}))
+    assert judged() == [mutant.ident]
+    assert file.load()[mutant.ident] == replace(old, looked_at={old.kernels[0]: 500})
+
+
+def test_only_names_mutants_of_the_sample(folder: Path, base: Base):
+    words = ["mutate", "--sample", "9", "--seed", "1", "--kernel", "fmix32_array", "--folder", str(folder)]
+    listed = CliRunner().invoke(main, [*words, "--list"]).output.splitlines()
+    name = listed[3].split()[0]
+    assert CliRunner().invoke(main, [*words, "--list", "--only", name]).output == listed[3] + "\n"
+    wrong = CliRunner().invoke(main, [*words, "--list", "--only", "c-0000000000"])
+    assert wrong.exit_code == 2
+    assert "the sample has no such mutant" in wrong.output
 
 
 def test_results_of_another_firmware_are_refused(tmp_path: Path):

@@ -7,12 +7,17 @@ import pytest
 
 from emu.kernels import load_all
 from emu.kernels.shapes import FAR_TOO_MANY, MOST, below_zero, too_short
+from emu.kernels.spec import AND
+from emu.numerics.random import before_xorshift32, xorshift32
 from emu.verify.case import materialise
+from emu.verify.casefit import misfits
 from emu.verify.image_target import BOUNDS_ELEMENTS, ImageTarget
 from emu.verify.options import Options
+from emu.verify.reduce import drawn_dims, with_dims
 from emu.verify.reference import reference_elf
 from emu.verify.shapes import all_dims, elements, tensors
 from emu.verify.strategies import chunk_plans, offset_choices
+from emu.verify.target import MirrorTarget
 
 KERNELS = load_all()
 REFUSING = [k for k in KERNELS.values() if k.faults]
@@ -22,6 +27,91 @@ REFUSING = [k for k in KERNELS.values() if k.faults]
 def test_every_refused_call_is_among_the_default_examples(kernel):
     """Taken at random, some kinds had no example in 200: a missing check of them survived."""
     assert {p.fault for p in chunk_plans(kernel, 0, 0)} >= set(range(len(kernel.faults)))
+
+
+@pytest.mark.parametrize("kernel", REFUSING, ids=lambda k: k.symbol)
+def test_two_refusals_in_one_call_have_the_status_that_comes_first(kernel):
+    """The second one must not hide that the first is not looked at: rows below 0 at a misaligned pointer."""
+    mirror, known = MirrorTarget(), {fault.name: fault for fault in kernel.faults}
+    plans = [p for seed in range(3) for p in chunk_plans(kernel, seed, 0) if p.also >= 0]
+    assert len(plans) >= 3
+    for case in (materialise(kernel, plan) for plan in plans):
+        first, second = (known[name] for name in case.fault.split(AND))
+        allowed = {first.status, second.status} if second.status == 0 else {first.status}
+        assert mirror.call(kernel, case).returned in allowed, case.fault
+
+
+def test_sizes_that_no_half_word_holds():
+    """A half word load of a stride or of the columns is seen with rows that long alone."""
+    for symbol in ("dot_rows_s8", "gemm_s8", "linear_q8", "accumulate_q8"):
+        cases = [materialise(KERNELS[symbol], p) for p in chunk_plans(KERNELS[symbol], 0, 0)]
+        valid = [c for c in cases if not c.fault and c.dims["rows"] > 1]
+        assert any(c.scalars["x_stride"] >= 1 << 16 and c.scalars["cols"] < 1 << 16 for c in valid)
+        assert any(c.scalars["cols"] >= 1 << 16 for c in valid)
+
+
+@pytest.mark.parametrize("symbol", ["dot_rows_s8", "gemm_s8", "linear_int4_q8"])
+def test_cases_beyond_the_ranges_fit_their_spec(symbol):
+    """They are saved and replayed like all others, and on the way to the smallest one too."""
+    kernel = KERNELS[symbol]
+    cases = [materialise(kernel, p) for p in chunk_plans(kernel, 0, 0)]
+    assert any(AND in case.fault for case in cases)
+    for case in cases:
+        assert list(misfits(kernel, case)) == [], case.fault
+    if symbol == "dot_rows_s8":
+        far = next(c for c in cases if c.dims["x_gap"] > 3 and not c.fault)
+        nearer = with_dims(kernel, far, {**drawn_dims(kernel, far), "x_gap": 2048}, {})
+        assert list(misfits(kernel, nearer)) == []
+
+
+def test_states_before_others():
+    for word in (1, 0xFF, 0x80000000, 0x12345678, 0xFFFFFFFF):
+        assert xorshift32(np.uint32(before_xorshift32(word))) == word
+
+
+def test_draws_on_the_border_between_two_tokens():
+    """Sum > target and sum >= target differ there alone."""
+    kernel = KERNELS["sample_f32"]
+    exact = 0
+    for case in (materialise(kernel, p) for p in chunk_plans(kernel, 0, 0)):
+        x, winners = case.arrays["x"], np.flatnonzero(case.arrays["x"] == case.arrays["x"].max(initial=-9))
+        if 0 < case.dims["equal"] < 6 and winners.size < x.size:
+            target = (int(xorshift32(case.arrays["state"][0])) >> 8) / 2**24 * winners.size
+            assert target == int(target)
+            exact += 1
+    assert exact >= 10
+
+
+def test_one_logit_alone_is_not_finite():
+    kernel = KERNELS["attention_q8"]
+    cases = [materialise(kernel, p) for p in chunk_plans(kernel, 0, 0)]
+    loud = [c for c in cases if (c.arrays["sq"] > 1e38).any() and (c.arrays["sk"] < 1e-29).any()]
+    assert any(c.arrays["sk"][-1] < 1e-29 for c in loud)
+    logits = [
+        materialise(KERNELS["softmax_s8"], p).arrays["x"] for p in chunk_plans(KERNELS["softmax_s8"], 0, 0)
+    ]
+    assert any(np.isnan(x[:-1]).any() for x in logits)
+
+
+def test_biases_and_scales_that_are_not_finite():
+    conv = [materialise(KERNELS["conv3x3_add_s8"], p) for p in chunk_plans(KERNELS["conv3x3_add_s8"], 0, 0)]
+    assert any(np.isnan(c.arrays["b"]).any() for c in conv if not c.fault)
+    kernel = KERNELS["linear_int4_q8"]
+    halves = [materialise(kernel, p).arrays["scale"] for p in chunk_plans(kernel, 0, 0)]
+    share = np.mean([bool(((scale & 0x7C00) == 0x7C00).any()) for scale in halves])
+    assert 0.05 < share < 0.3
+
+
+def test_an_empty_input_is_not_read():
+    """What a function reads of it often does not matter: the permission map tells."""
+    target = ImageTarget(reference_elf(), Options(elf=reference_elf()))
+    kernel = KERNELS["linear_int4_q8"]
+    empty = [
+        c for c in (materialise(kernel, p) for p in chunk_plans(kernel, 0, 0)) if not c.arrays["scale"].size
+    ]
+    small = [c for c in empty if not c.fault and elements(kernel, c.dims) <= target._bounds_limit(kernel)]
+    assert len(small) >= 3
+    assert all(target._bounded(kernel, case) for case in small)
 
 
 def test_refused_sizes_also_have_good_low_bits():

@@ -1,4 +1,4 @@
-"""docs/your-kernels.md is walked: its C is built as a user would, its spec run, its promise held."""
+"""The function of docs/your-kernels.md with a fault in it, and the draft of its spec."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def build(toolchain: Toolchain, folder: Path, source: str) -> None:
 
 
 def verify(folder: Path) -> subprocess.CompletedProcess[str]:
-    (command,) = re.findall(r"^emu (verify --elf scale_add.*)$", PAGE, re.MULTILINE)
+    (command,) = re.findall(r"^\$ emu (verify --elf scale_add.*)$", PAGE, re.MULTILINE)
     return subprocess.run(
         [sys.executable, "-m", "emu.cli", *command.split(), "--no-memory"],
         cwd=folder,
@@ -50,13 +50,6 @@ def verify(folder: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=300,
     )
-
-
-def test_the_page_gives_a_verdict(folder: Path, toolchain: Toolchain) -> None:
-    build(toolchain, folder, block("c"))
-    done = verify(folder)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 equal" in done.stdout
 
 
 def test_a_wrong_clamp_is_a_mismatch(folder: Path, toolchain: Toolchain) -> None:

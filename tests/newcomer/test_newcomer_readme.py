@@ -19,11 +19,3 @@ def test_the_readme_shows_what_the_commands_print(toolchain: Toolchain) -> None:
         timeout=1200,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_linked_files_exist() -> None:
-    import re
-
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from emu.cli import main
-from emu.report.document import Document, Stage, Strip
+from emu.report.document import Document, Failure, Stage, Strip
 from emu.report.drawing import difference_picture, histogram
 from emu.report.page import render
 from emu.report.tensors import tensor_section
@@ -147,6 +147,23 @@ def test_seven_hundred_stages_are_seven_hundred_cells_with_names(tmp_path: Path)
     assert [a["title"] for a, _ in cells if a.get("class")] == ["s411: differs"]
     count = ask(page, "found.querySelectorAll('.strip li.differs').length", tmp_path)
     assert count == "1"
+
+
+@pytest.mark.long
+def test_seven_hundred_stages_are_there_within_two_seconds(tmp_path: Path) -> None:
+    """What the browser itself says it took from the start to the end of its load event."""
+    stages = tuple(Stage(f"s{i}", "differs" if i == 411 else "equal") for i in range(700))
+    actual = np.zeros(256 * 384, np.int8)
+    actual[::7] = 3
+    tensor = tensor_section("y", (256, 384), np.zeros_like(actual), actual)
+    assert tensor is not None
+    failure = Failure("t2i", "t2i", "bad", (), (tensor,))
+    strips = [Strip("t2i", "first wrong: s411", "bad", stages)]
+    document = Document("mismatch", "bad", "one", strips=strips, failures=[failure])
+    timing = "found.defaultView.performance.timing"
+    told = ask(render(document), f"{timing}.loadEventEnd - {timing}.navigationStart", tmp_path)
+    print(f"loaded in {told} ms")
+    assert 0 < float(told) < 2000
 
 
 def pixels(uri: str) -> np.ndarray:

@@ -13,8 +13,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from emu.verify.records import STANDARD_OUTPUT
-
+STANDARD_OUTPUT = "-"
+"""As a file's name: standard output; what people read goes to standard error then."""
 Step = Callable[[str, int], None]
 """(what is done now, so many more are finished)."""
 RESUME = "the same command with --resume goes on from here"
@@ -39,13 +39,14 @@ def progress(console: Console, total: int | None = None) -> Iterator[Step]:
     """A bar that says what is going on and for how long; nothing on anything but a terminal.
 
     ``total``: None when nobody knows how much there is to do. Not around anything that forks: the clock
-    has a thread.
+    has a thread. What is printed meanwhile goes through the same console.
     """
     columns = [TextColumn("{task.description}", markup=False), BarColumn()]
     counted = [MofNCompleteColumn()] if total is not None else []
     hidden = not console.is_terminal
-    with Progress(*columns, *counted, TimeElapsedColumn(), console=console, transient=True,
-                  disable=hidden) as bar:  # fmt: skip
+    # redirected, what a command prints to a pipe would end up on the terminal that shows the bar
+    with Progress(*columns, *counted, TimeElapsedColumn(), console=console, transient=True, disable=hidden,
+                  redirect_stdout=False, redirect_stderr=False) as bar:  # fmt: skip
         task = bar.add_task("", total=total)
 
         def step(text: str, more: int = 0) -> None:
