@@ -35,7 +35,7 @@ ALIAS, READ_ONLY_ALIAS, CODE_AS_DATA = 0x3FD00000, 0x3FD10000, 0x3FD20000
 CONSTANTS = DATA + DATA_SIZE
 """A page behind the data that can only be read, in host memory of its own."""
 BEFORE = DATA - 0x1000
-"""A page in front of the data that is the data's second page again: neighbours that are none on the host."""
+"""A page in front of the data that is the data's first page again: neighbours that are none on the host."""
 POINTERS, INDEX, STEP, COUNT = (2, 3, 4), 5, 6, 7
 FREE = tuple(range(8, 14))
 ARGUMENTS = 40
@@ -81,7 +81,7 @@ class Loops:
         self.size, self.load, self.store = self.rng.choice(WIDTHS)
         self.parts = self.rng.choice((1, 1, 2))
         self.step = self.rng.choice((1, 1, 1, 2, 3, -1, -2, 7))
-        self.program.place("main", 4)
+        self.program.place("main", 4)  # type: ignore[no-untyped-call]
         for part in range(self.parts):
             self._begin(part)
             self._loop()
@@ -311,10 +311,11 @@ def new_pair(folder: Path, **changes: object) -> Pair:
     pair = Pair(changes)  # type: ignore[no-untyped-call]
     for side in pair.sides:
         memory = side.memory
-        data, code = (memory.find(start).buffer for start in (DATA, CODE))
+        buffers = {region.start: region.buffer for region in memory.regions}
+        data, code = buffers[DATA], buffers[CODE]
         memory.add_ram("alias", ALIAS, DATA_SIZE, "rw", data)
         memory.add_ram("read-only alias", READ_ONLY_ALIAS, DATA_SIZE, "r", data)
-        memory.add_ram("before", BEFORE, 0x1000, "rw", data, 0x1000)
+        memory.add_ram("before", BEFORE, 0x1000, "rw", data)
         memory.add_ram("code as data", CODE_AS_DATA, CODE_SIZE, "rw", code)
         region = memory.add_ram("constants", CONSTANTS, 0x1000, "r")
         memory.view(region.start, region.size)[:] = np.frombuffer(
