@@ -65,8 +65,9 @@ def test_neighbours_that_are_none_on_the_host_do_not_share_a_pointer(
         program.emit(key, **values)  # type: ignore[no-untyped-call]
     program.place("end")  # type: ignore[no-untyped-call]
     program.emit("ret")  # type: ignore[no-untyped-call]
+    code, labels = program.assemble()  # type: ignore[no-untyped-call]
     for start in (DATA - 16, DATA + 16):
-        pairs.plain.check(f"neighbours {start:x}", *program.assemble(), False, (start,))  # type: ignore[no-untyped-call]
+        pairs.plain.check(f"neighbours {start:x}", code, labels, False, (start,))  # type: ignore[no-untyped-call]
     assert written["shared"]
     assert pairs.outcomes == {"RETURN": 2}
 
