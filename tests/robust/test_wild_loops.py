@@ -43,8 +43,8 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 @pytest.mark.parametrize("part", range(2))
 def test_wild_loops(pairs: Pairs, written: Counter[str], part: int) -> None:
     pairs.run(range(20 * part, 20 * part + 20))
-    assert min(written[kind] for kind in ("booleans", "shifted", "shared")) > 3, written
-    assert pairs.outcomes["RETURN"] > 20
+    assert min(written[kind] for kind in ("booleans", "shifted", "shared")) > 0, written
+    assert pairs.outcomes["RETURN"] > 8
 
 
 @pytest.mark.parametrize(("loaded", "stored"), [(0, 64), (64, 0)])
