@@ -48,16 +48,20 @@ CHIP = _recipe("esp32s3-bench.elf", "port/bare", "image.ld")
 LINUX = _recipe("xtensa-linux-bench.elf", "bench/linux", "program.ld")
 """For ``qemu-xtensa``: the same objects, with a start that calls functions on request."""
 
-_PLAIN = tuple(name for name in (*INCLUDES, *FOLDERS) if not name.startswith("port"))
-LINUX_KERNELS = Recipe(
-    "xtensa-linux-kernels.elf",
-    (*_PLAIN, "bench/linux"),
-    (*(name for name in FOLDERS if not name.startswith("port")), "bench/linux"),
-    INCLUDES,
-    LINUX.script,
-    COMMAND,
-)
+_PLAIN = tuple(name for name in FOLDERS if not name.startswith("port"))
+
+
+def _kernels_recipe(elf: str, files: tuple[str, ...], port: str, script: str) -> Recipe:
+    folders = (*_PLAIN, "bench/rounds", port)
+    return Recipe(elf, (*INCLUDES, "bench/rounds", *files), folders, INCLUDES, script, COMMAND)
+
+
+LINUX_KERNELS = _kernels_recipe("xtensa-linux-kernels.elf", ("bench/linux",), "bench/linux", LINUX.script)
 """The firmware's kernels for ``qemu-xtensa``; not recorded, because it would change with every kernel."""
+CHIP_KERNELS = _kernels_recipe(
+    "esp32s3-kernels.elf", tuple(f"port/bare/{name}" for name in _PORT), "port/bare", CHIP.script
+)
+"""The same objects for the engine."""
 
 DIFFERENT, NOT_COMPARABLE = 1, 6
 

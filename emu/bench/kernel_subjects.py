@@ -81,7 +81,7 @@ def _calls(target: ImageTarget, kernel: Kernel, case: Case, others: Others) -> t
     machine = target.machine(False)
     layout = Layout(kernel, case, machine.arena)
     fresh = machine.arena[: layout.used].tobytes()
-    words = _words(kernel, case, layout, machine.engine.arena.start)
+    words = words_of(kernel, case, layout, machine.engine.arena.start)
     first = machine.engine.call(kernel.symbol, words)
     outputs = {
         t.name: np.zeros(int(np.prod(shape_of(kernel, t, case.dims))), t.dtype)
@@ -105,12 +105,12 @@ def _calls(target: ImageTarget, kernel: Kernel, case: Case, others: Others) -> t
         found["native"] = native
     if others.qemu is not None and not why_not_on_qemu(target.image, kernel.symbol):
         found["qemu"] = _qemu(
-            kernel, others.qemu, _words(kernel, case, layout, others.qemu.arena), fresh, layout
+            kernel, others.qemu, words_of(kernel, case, layout, others.qemu.arena), fresh, layout
         )
     return found, first.instructions
 
 
-def _words(kernel: Kernel, case: Case, layout: Layout, base: int) -> list[Any]:
+def words_of(kernel: Kernel, case: Case, layout: Layout, base: int) -> list[Any]:
     """Arguments for buffers that lie from ``base`` on."""
     places = {slot.tensor.name: base + slot.start for slot in layout.slots}
     return [places[p.name] if isinstance(p, Tensor) else case.scalars[p.name] for p in kernel.params]

@@ -8,7 +8,17 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from emu.bench import kernel_subjects, native, programs, qemu, suite_engine, suite_kernels, suite_mirror
+from emu.bench import (
+    engine_subjects,
+    kernel_rounds,
+    kernel_subjects,
+    native,
+    programs,
+    qemu,
+    suite_engine,
+    suite_kernels,
+    suite_mirror,
+)
 from emu.bench.probe import probing
 from emu.cli import main
 from emu.cpu.engine import Engine
@@ -22,7 +32,8 @@ QUICK = ["--rounds", "1", "--seconds", "0.001"]
 @pytest.fixture
 def small(monkeypatch):
     few = [replace(programs.program(n), size=n_size) for n, n_size in (("random", 16), ("fibonacci", 5))]
-    monkeypatch.setattr(suite_engine, "PROGRAMS", few)
+    monkeypatch.setattr(engine_subjects, "PROGRAMS", few)
+    monkeypatch.setattr(kernel_rounds, "SIZES", {"n": 40, "cols": 33, "rows": 2})
     monkeypatch.setattr(
         kernel_subjects, "SIZES", {"exp_array": {"n": 50}, "dot_rows_s8": {"rows": 2, "cols": 33}}
     )
@@ -45,15 +56,27 @@ def positive(table):
     return cells and all(len(cell["each"]) == 1 and min(cell["each"]) > 0 for cell in cells)
 
 
-def test_engine(small, tmp_path):
-    suite, output = bench(tmp_path, "engine")
+def test_engine(small, toolchain, tmp_path):
+    suite, output = bench(tmp_path, "engine", "--kernel", "exp_array", "--kernel", "gemm_s8*")
     speeds, ratios, translation = suite["tables"]
     assert positive(speeds)
     assert positive(ratios)
     assert positive(translation)
     assert set(translation["rows"]) == {"quick, at first", "full, when a unit has run often"}
-    assert set(speeds["rows"]) == {"random (16)", "fibonacci (5)"}
-    assert len(suite["bounds"]) == (4 if "qemu" in suite["missing"] else 9)
+    programs = {"random (16)", "fibonacci (5)"}
+    if "qemu" in suite["missing"]:
+        assert set(speeds["rows"]) == programs
+        return
+    assert set(speeds["rows"]) == {"exp_array", "gemm_s8_c"} | programs, "gemm_s8 is vector code"
+    subjects = [b["subject"].partition(",")[0] for b in suite["bounds"]]
+    assert subjects[:4] == [
+        "scalar suite (C kernels and classic programs)",
+        "C kernels",
+        "classic programs",
+        "other programs",
+    ]
+    assert [b["limit"] for b in suite["bounds"][:9]] == [5.0] * 4 + [1.0] * 4 + [10.0]
+    assert "scalar suite (C kernels and classic programs), 3: " in suite["bounds"][0]["subject"]
     assert "Million guest instructions a second" in output
 
 
@@ -65,6 +88,7 @@ def test_engine_without_peers(small, tmp_path, monkeypatch):
     assert set(suite["missing"]) == {"qemu", "native"}
     assert "apt-get install qemu-user" in output
     assert suite["tables"][0]["rows"]["random (16)"]["qemu"] == {"absent": "missing"}
+    assert set(suite["tables"][0]["rows"]) == {"random (16)", "fibonacci (5)"}
 
 
 def test_kernels(small, tmp_path):

@@ -8,7 +8,17 @@ from itertools import pairwise
 import pytest
 
 from emu.bench import native, qemu
-from emu.bench.build import CHIP, LINUX, NOT_COMPARABLE, check, find_image, golden_folder
+from emu.bench.build import (
+    CHIP,
+    CHIP_KERNELS,
+    LINUX,
+    LINUX_KERNELS,
+    NOT_COMPARABLE,
+    check,
+    find_image,
+    golden_folder,
+)
+from emu.bench.kernel_rounds import kernels_for_qemu
 from emu.bench.native import NativePrograms
 from emu.bench.programs import PROGRAMS, program
 from emu.bench.qemu import QemuError, QemuProgram
@@ -68,6 +78,14 @@ def test_both_images_execute_the_same_instructions(toolchain: Toolchain):
     chip, linux = (mnemonics(toolchain, find_image(recipe)) for recipe in (CHIP, LINUX))
     shared = set(chip) & set(linux) - {"_start"}
     assert {p.symbol for p in PROGRAMS} <= shared
+    assert {name for name in shared if chip[name] != linux[name]} == set()
+
+
+def test_both_images_of_the_kernels_execute_the_same_instructions(toolchain: Toolchain):
+    chip, linux = (mnemonics(toolchain, find_image(recipe)) for recipe in (CHIP_KERNELS, LINUX_KERNELS))
+    shared = set(chip) & set(linux) - {"_start"}
+    symbols = {k.symbol for k in kernels_for_qemu(load_image(find_image(CHIP_KERNELS)))}
+    assert symbols | {"rounds_run", "rounds_nothing"} <= shared
     assert {name for name in shared if chip[name] != linux[name]} == set()
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from emu.cpu.translator.dispatch import PATIENCE
 from emu.cpu.translator.library import Library
 from emu.isa.table import rows
-from tests.robust import elf_campaign, wild_nests
+from tests.robust import elf_campaign, wild_loops, wild_nests
 from tests.robust.child import compare_tiers
 from tests.robust.machine import Machine, check_widths
 from tests.translator.compare import Pair, run_straight, run_structured
@@ -118,6 +118,21 @@ def nests(number: int) -> Ends:
     return Counter(pair.outcomes)
 
 
+LOOPS = 50
+"""Programs; each is run with several arguments."""
+
+
+def loops(number: int) -> Ends:
+    """Random loops that have fast versions on both tiers."""
+    first = 10_000 + LOOPS * number
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = wild_loops.Pairs(Path(folder))
+        for seed in range(first, first + LOOPS):
+            _tell(seed)
+            pairs.run(range(seed, seed + 1))
+    return pairs.outcomes
+
+
 # --- each row of the table ----------------------------------------------------------------------------------
 ROWS = 26
 ROWS_CASES = ROWS * ENCODINGS * STATES
@@ -198,9 +213,16 @@ CAMPAIGNS = {
         _span(10_000, NESTS),
         nests,
     ),
+    "loops": Campaign(
+        "random loops in place, with shifted indices, with comparisons, translator against stepper",
+        40,
+        LOOPS * wild_loops.RUNS,
+        _span(10_000, LOOPS),
+        loops,
+    ),
 }
 """In the order in which they are run. All run with guest memory between pages that cannot be touched, except
-"rows", "straight", "structured" and "nests", which compare every byte of the two memories."""
+"rows", "straight", "structured", "nests" and "loops", which compare every byte of the two memories."""
 
 
 def run_chunk(name: str, number: int) -> Ends:

@@ -41,6 +41,7 @@ def test_the_titles_promise_the_numbers() -> None:
     assert totals["straight"] + totals["structured"] == 100_000
     assert totals["rows"] == 754 * 40 * 25
     assert totals["nests"] == 10_000
+    assert totals["loops"] == 12_000
 
 
 def line(chunk: int, **changes: object) -> dict[str, object]:

@@ -57,6 +57,15 @@ def _kept(terms: dict[int, int]) -> Mapping[int, int]:
 
 
 @dataclass(frozen=True)
+class Shifted:
+    """``of`` shifted right by ``by`` bits, with its sign or without; grows and falls with ``of``."""
+
+    of: Linear
+    by: int
+    is_signed: bool
+
+
+@dataclass(frozen=True)
 class Relation:
     """A comparison of two words: ``left kind right`` with kind eq, ult or slt, or its negation."""
 
@@ -66,10 +75,16 @@ class Relation:
     is_negated: bool = False
 
 
+def _number_of(value: Operand) -> int | None:
+    """An operand that is a constant."""
+    return value if isinstance(value, int) else getattr(value, "number", None)
+
+
 class Form(Bits):
     """A value of some shape; ``linear`` is None when nothing is known of it, ``relation`` also for flags.
 
-    ``most``: no lane is larger, as an unsigned number.
+    ``most``: no lane is larger, as an unsigned number. ``shifted``: what a word without ``linear``
+    is, if that is known.
     """
 
     def __init__(
@@ -79,12 +94,14 @@ class Form(Bits):
         linear: Linear | None = None,
         relation: Relation | None = None,
         most: int | None = None,
+        shifted: Shifted | None = None,
     ) -> None:
         self.lane = lane
         self.count = count
         self.linear = linear
         self.relation = relation
         self.most = (1 << lane) - 1 if most is None else most
+        self.shifted = shifted
 
     def _like(self) -> Form:
         return Form(self.lane, self.count)
@@ -204,20 +221,27 @@ class Form(Bits):
 
     def shl(self, amount: Operand) -> Form:
         """See :meth:`Bits.shl`."""
-        count = amount if isinstance(amount, int) else getattr(amount, "number", None)
-        known = self.linear
+        count, known = _number_of(amount), self.linear
         if known is None or count is None or known.align > 1 or not 0 <= count < WORD or self.lane != WORD:
             return self._like()
         return Form(WORD, 1, known.times(1 << count))
 
     def lshr(self, amount: Operand) -> Form:
         """See :meth:`Bits.lshr`."""
-        count = amount if isinstance(amount, int) else getattr(amount, "number", None)
-        return Form(self.lane, self.count, most=self.most >> (count or 0))
+        count = _number_of(amount)
+        return Form(
+            self.lane, self.count, most=self.most >> (count or 0), shifted=self._shifted(count, False)
+        )
 
     def ashr(self, amount: Operand) -> Form:
         """See :meth:`Bits.ashr`."""
-        return self._like()
+        return Form(self.lane, self.count, shifted=self._shifted(_number_of(amount), True))
+
+    def _shifted(self, count: int | None, is_signed: bool) -> Shifted | None:
+        known = self.linear
+        if known is None or count is None or known.align > 1 or not 0 <= count < WORD or self.lane != WORD:
+            return None
+        return Shifted(known, count, is_signed)
 
     def udiv(self, other: Operand) -> Form:
         """See :meth:`Bits.udiv`."""

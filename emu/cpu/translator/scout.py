@@ -9,7 +9,7 @@ from typing import cast
 from emu.cpu.machine import Cause, Machine, Operands
 from emu.cpu.plan import Plan
 from emu.cpu.state import STATES
-from emu.cpu.translator.affine import Form, Linear, Relation, number, register
+from emu.cpu.translator.affine import Form, Linear, Relation, Shifted, number, register
 from emu.cpu.translator.controls import BranchLoop, Control, HardwareLoop, branch_loop
 from emu.cpu.translator.discover import CodeBlock
 from emu.cpu.translator.machine import Choices
@@ -25,13 +25,25 @@ class NotStraight(Exception):
 @dataclass(frozen=True)
 class Access:
     """One load or store of the body, in program order. ``address``: at the start of an iteration, plus 0 to
-    ``slack`` bytes more: the index of a table, which is known when the access is made.
+    ``slack`` bytes more: the index of a table, which is known when the access is made. ``part``: another
+    summand and how often it is added.
     """
 
     is_store: bool
     size: int
     address: Linear
     slack: int = 0
+    part: tuple[Shifted, int] | None = None
+
+    @property
+    def is_computed(self) -> bool:
+        """Only the iteration knows the address."""
+        return self.slack > 0 or self.part is not None
+
+    @property
+    def registers(self) -> set[int]:
+        """Names of all that the address depends on."""
+        return {*self.address.terms, *(self.part[0].of.terms if self.part is not None else ())}
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,8 @@ class Body:
     accx_writers: frozenset[str]
     """Mnemonics that change ACCX."""
     control: Control
+    booleans: int = 0
+    """Mask of the boolean registers that an iteration writes."""
 
     @property
     def straight(self) -> tuple[Plan, ...]:
@@ -76,6 +90,7 @@ def scout(block: CodeBlock, mode: Mode, choices: Choices, is_hardware_loop: bool
         max(plan.pane for plan in block.plans),
         frozenset(machine.accx_writers),
         control,
+        machine.booleans,
     )
 
 
@@ -112,17 +127,21 @@ def step_of_register(machine: ScoutMachine, index: int) -> Linear | None:
 
 def _settled(machine: ScoutMachine, access: Access) -> Access:
     """The access with those parts of its address as slack that are small, but not known at the start."""
-    terms, slack = dict(access.address.terms), 0
+    terms, slack, part = dict(access.address.terms), 0, None
     for name, count in access.address.terms.items():
-        most = machine.bounds.get(name, WIDEST)
-        if name >= FRESH and count > 0 and count * most < WIDEST and access.address.align == 1:
+        if name < FRESH or count <= 0 or access.address.align > 1:
+            continue
+        most, shifted = machine.bounds.get(name, WIDEST), machine.shifts.get(name)
+        if count * most < WIDEST:
             slack += terms.pop(name) * most
-    return replace(access, address=replace(access.address, terms=terms), slack=slack)
+        elif shifted is not None and part is None and count < WIDEST:
+            part = shifted, terms.pop(name)
+    return replace(access, address=replace(access.address, terms=terms), slack=slack, part=part)
 
 
 def _steps(machine: ScoutMachine, accesses: list[Access]) -> dict[int, Linear] | None:
     """Steps of all registers in addresses; None when one of them moves in an unknown way."""
-    used = {index for access in accesses for index in access.address.terms}
+    used = {index for access in accesses for index in access.registers}
     steps = {}
     for index in used:
         step = step_of_register(machine, index)
@@ -158,7 +177,10 @@ class ScoutMachine(Machine):
         self.accesses: list[Access] = []
         self.bounds: dict[int, int] = {}
         """How large a value without a known beginning is at most, by its name."""
+        self.shifts: dict[int, Shifted] = {}
+        """Values that are a sum of registers, shifted right, by their names."""
         self.accx_writers: set[str] = set()
+        self.booleans = 0
         self._mode = mode
         self._readings = choices.readings
         self._writes: list[tuple[int, Form]] = []
@@ -200,6 +222,8 @@ class ScoutMachine(Machine):
             return value
         self._names += 1
         self.bounds[self._names] = value.most
+        if value.shifted is not None:
+            self.shifts[self._names] = value.shifted
         return register(self._names)
 
     def defer(self, index: int, value: Form) -> None:
@@ -309,6 +333,8 @@ class ScoutOperands(Operands):
 
     def write(self, name: str, value: Bits) -> None:
         """See :meth:`Operands.write`."""
-        file, index, _ = self._plan.files[name]
+        file, index, regs = self._plan.files[name]
         if file == "ar":
             self._machine.defer(index, cast(Form, value))
+        elif file == "br":
+            self._machine.booleans |= (1 << regs) - 1 << index

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from emu.cpu.map import PAGE
 from emu.cpu.translator.access import READ, WRITE, Place, place_at, put
-from emu.cpu.translator.affine import Linear
+from emu.cpu.translator.affine import Linear, Shifted
 from emu.cpu.translator.calls import engine_data
 from emu.cpu.translator.cells import BUDGET
 from emu.cpu.translator.discover import CodeBlock
@@ -25,6 +25,7 @@ from emu.cpu.translator.scout import Access, Body
 from emu.cpu.translator.windows import occupied
 from emu.cpu.value_ir import IrBits, scalar
 
+_BOOLEANS = ("br", 0)
 FEWEST = 3
 """Iterations for which the checks pay."""
 MOST = 1 << 20
@@ -47,6 +48,16 @@ class Stream:
     def align(self) -> int:
         """Largest alignment to which an address is forced."""
         return max(access.address.align for _, access in self.accesses)
+
+    @property
+    def is_plain(self) -> bool:
+        """Nothing forces the addresses, and the start of the loop knows all of them."""
+        return self.align == 1 and not any(access.is_computed for _, access in self.accesses)
+
+    @property
+    def part(self) -> tuple[Shifted, int] | None:
+        """The other summand of all its addresses (see Access)."""
+        return self.accesses[0][1].part
 
     @property
     def is_even(self) -> bool:
@@ -73,11 +84,12 @@ def streams_of(body: Body) -> dict[int, tuple[Stream, int]]:
         table = WRITE if access.is_store else READ
         for stream in streams:
             distance = distance_of(stream.first, access.address)
-            if stream.table == table and distance is not None and abs(distance) < PAGE // 4:
+            is_same = stream.table == table and stream.part == access.part
+            if is_same and distance is not None and abs(distance) < PAGE // 4:
                 break
         else:
             first = Linear(access.address.terms, access.address.constant)
-            stream, distance = Stream(table, first, _step_of(body, first)), 0
+            stream, distance = Stream(table, first, step_in(body, first)), 0
             streams.append(stream)
         assert distance is not None
         stream.accesses.append((distance, access))
@@ -100,7 +112,8 @@ def distance_of(a: Linear, b: Linear) -> int | None:
     return ((b.constant - a.constant + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
-def _step_of(body: Body, address: Linear) -> Linear:
+def step_in(body: Body, address: Linear) -> Linear:
+    """How a sum of registers moves in an iteration."""
     total = Linear()
     for register, count in address.terms.items():
         moved = total.plus(body.steps[register].times(count))
@@ -200,6 +213,7 @@ class FastLoop(Version):
         """Of the loop that is written, where float results are looked at once an iteration."""
         self._expects_numbers = False
         self._limit = self._count = scalar(frame.em, 64, 0)
+        self._booleans: IrBits | None = None
         self._counter, self._times_cell = f"%i.{block.start:x}", f"%n.{block.start:x}"
         frame.em.entry.lines[:0] = [f"{cell} = alloca i64" for cell in (self._counter, self._times_cell)]
 
@@ -238,6 +252,8 @@ class FastLoop(Version):
             self._open_window()
         self._limit = self._times(self._count, margin)
         self._pointers_of(self._limit)
+        if self.body.booleans:
+            self._booleans = frame.read(_BOOLEANS)
         em.line(f"store i64 0, ptr {self._counter}")
 
     def _open_window(self) -> None:
@@ -277,13 +293,14 @@ class FastLoop(Version):
         """Check the streams; note (host address, step, alignment) of each access, or its host offset."""
         em, made = self.em, dict[int, tuple[IrBits, str, IrBits, str]]()
         found: list[tuple[str, IrBits, int] | str] = []
+        opened: list[tuple[Stream, str, IrBits]] = []
         for place, (stream, distance) in sorted(streams_of(self.body).items()):
             if id(stream) not in made:
                 delta, first, step = self._check(stream, times)
-                start = em.value(f"inttoptr i64 {(delta + first).name} to ptr")
+                start = self._start_of(stream, delta + first, opened)
                 made[id(stream)] = (first, start, step, delta.name)
             first, start, step, host = made[id(stream)]
-            if self.body.accesses[place].slack:
+            if self.body.accesses[place].is_computed:
                 found.append(host)
                 continue
             align = self.body.accesses[place].address.align
@@ -294,6 +311,22 @@ class FastLoop(Version):
             found.append((em.value(f"getelementptr i8, ptr {start}, i64 {shown}"), step, align))
         self._pointers = found
 
+    def _start_of(self, stream: Stream, host: IrBits, opened: list[tuple[Stream, str, IrBits]]) -> str:
+        """Pointer to a stream's first byte, whose host address is ``host``.
+
+        What is changed in place is one stream of loads and one of stores: with one pointer for both, LLVM
+        knows how far apart they are, and may take several iterations at once.
+        """
+        em = self.em
+        for other, start, place in opened if stream.is_plain else ():
+            distance = distance_of(other.first, stream.first)
+            if other.is_plain and distance is not None and abs(distance) < PAGE // 4:
+                self.or_checked(host.eq(place + distance))
+                return em.value(f"getelementptr i8, ptr {start}, i64 {distance}")
+        start = em.value(f"inttoptr i64 {host.name} to ptr")
+        opened.append((stream, start, host))
+        return start
+
     def _check(self, stream: Stream, times: IrBits) -> tuple[IrBits, IrBits, IrBits]:
         """Host offset, first guest address and step of a stream, if all of it is plain memory."""
         word = self.frame.sum_of(stream.first)
@@ -303,7 +336,19 @@ class FastLoop(Version):
             self.or_checked((step & (stream.align - 1)).eq(0))
         low, high = ends_of(first, step * (times - 1), stream.step)
         low, high = low - stream.below, high + (stream.above - 1)
+        if stream.part is not None:
+            least, most = self._ends_of_part(stream.part[0], times)
+            low, high = low + least * stream.part[1], high + most * stream.part[1]
         return self.host_offset(stream.table, low, high), first, step
+
+    def _ends_of_part(self, part: Shifted, times: IrBits) -> tuple[IrBits, IrBits]:
+        """Smallest and largest value of a shifted sum of registers, 64 bits, if the sum does not wrap."""
+        way, word = step_in(self.body, part.of), self.frame.sum_of(part.of)
+        step, first = self.frame.sum_of(way).sext(64), word.sext(64) if part.is_signed else word.zext(64)
+        low, high = ends_of(first, step * (times - 1), way)
+        floor, top = (-(1 << 31), 1 << 31) if part.is_signed else (0, 1 << 32)
+        self.or_checked(~low.slt(floor) & high.slt(top))
+        return low.ashr(part.by), high.ashr(part.by)
 
     # --- the fast version -------------------------------------------------------------------------------
     def bodies(self, has_nans: bool) -> Iterator[int]:
@@ -336,12 +381,22 @@ class FastLoop(Version):
         yield copies
         if self.numbers is not None:
             self.numbers.settle()
+        self._settle_booleans()
         following = self._index() + copies
         em.line(f"store {following.typed}, ptr {self._counter}")
         frame.goto(test)
         if self.numbers is not None:
             self._give_up(self.numbers)
         frame.enter(after)
+
+    def _settle_booleans(self) -> None:
+        """The booleans that no iteration writes are those from before the loop: said like this, nothing goes
+        from one iteration to the next, and LLVM may take several at once.
+        """
+        if self._booleans is not None:
+            written = self.body.booleans
+            kept = self._booleans & ~written
+            self.frame.write(_BOOLEANS, kept | (self.frame.read(_BOOLEANS) & written))
 
     def _give_up(self, numbers: IterationNumbers) -> None:
         """The iteration that has made a NaN is run again by the ordinary version."""
