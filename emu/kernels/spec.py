@@ -216,8 +216,11 @@ class Alternatives:
         return next(iter(self.rules.values()))(dims)
 
 
-def each(fault: Fault) -> Iterator[Fault]:
-    """The refusals that a fault stands for."""
+def each(fault: Any) -> Iterator[Any]:
+    """The refusals that a fault stands for; anything else as it is."""
+    if not isinstance(fault, Fault) or not isinstance(fault.scalars, Mapping):
+        yield fault
+        return
     names = dict.fromkeys(n for r in fault.scalars.values() if isinstance(r, Alternatives) for n in r.rules)
     for name in names or ("",):
         scalars = {s: r.rules[name] if isinstance(r, Alternatives) else r for s, r in fault.scalars.items()}
@@ -289,7 +292,8 @@ def kernel(
     def register(mirror: Callable[..., Any]) -> Callable[..., Any]:
         if symbol in REGISTRY:
             raise ValueError(f"kernel {symbol!r} is registered twice")
-        extra["faults"] = tuple(single for fault in extra.get("faults", ()) for single in each(fault))
+        if isinstance(extra.get("faults"), tuple):  # what else it is, is told when the spec is checked
+            extra["faults"] = tuple(single for fault in extra["faults"] for single in each(fault))
         REGISTRY[symbol] = Kernel(symbol, params, mirror, dims=dims, returns=returns, source=source, **extra)
         return mirror
 
