@@ -46,6 +46,10 @@ _DERIVED = {
 }
 
 
+_FULL_SUMS = tuple({"run": run, "rows": 2, "cols": 4805} for run in (UP, DOWN))
+"""Rows whose sums leave 16 bits in each of 16 lanes, upwards and downwards: 300 products of 127 and more."""
+
+
 def _valid_codes(dims: Dims, array: Array) -> Array:
     """Turn the invalid code 11 into 01 everywhere, keep the other codes; returns the flat array."""
     flat = array.reshape(-1)
@@ -146,6 +150,7 @@ _SIZE_FAULTS = (
     extremes=(
         *far_apart("x_gap", step=16, rows=2, cols=40),
         *far_apart("acc_gap", rows=2, cols=40),
+        *_FULL_SUMS,
     ),
     faults=(
         *_SIZE_FAULTS,
@@ -200,7 +205,7 @@ def dot_rows_ternary(
     },
     returns="int32",
     source="numerics 8",
-    extremes=far_apart("x_gap", "acc_gap", rows=2, cols=40),
+    extremes=(*far_apart("x_gap", "acc_gap", rows=2, cols=40), *_FULL_SUMS),
     faults=_SIZE_FAULTS,
 )
 @jit

@@ -106,7 +106,7 @@ def test_wrong_options_are_exit_2(words):
 def test_example_and_its_number(tmp_path):
     code, text = emu("verify", "--target", "mirror", "--kernel", "exp_array", "--seed", 3, "--example", 150)
     assert code == 0
-    assert "1 examples, seed 3" in text
+    assert "1 example, seed 3" in text
 
 
 def test_spec_whose_mirror_raises_is_a_tool_error(tmp_path):
