@@ -82,7 +82,7 @@ Written by `python -m tests.robust.campaign FOLDER --record` from the logs of it
 long-campaigns.json beside it. `python -m tests.robust.campaign FOLDER` goes on where the logs end, and runs
 a chunk again when the sources (emu/cpu, emu/isa) have changed since. A *case* ends as it must: the process
 lives, the end is one of those named, within its budget, and, where two tiers run it, every register, state
-and byte of memory is the same on both.
+and byte of memory is the same on both. Logs with fewer cases than the record has do not replace it.
 """
 
 
@@ -123,7 +123,12 @@ def _run_text(run: Record) -> str:
 
 
 def write(lines: Mapping[str, Sequence[Line]]) -> None:
-    """Write both files."""
+    """Write both files. A campaign of which the record has more cases than the logs stays as it was."""
     found = record(lines)
+    if JSON.exists():
+        before = json.loads(JSON.read_text(encoding="utf-8"))["campaigns"]
+        for name, entry in found["campaigns"].items():
+            if name in before and before[name]["cases"] > entry["cases"]:
+                found["campaigns"][name] = before[name]
     JSON.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(found), encoding="utf-8")
