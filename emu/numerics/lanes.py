@@ -18,6 +18,7 @@ from numba.extending import intrinsic
 
 from emu.numerics.constants import MINUS_SIX, S8_MAX, SIX
 from emu.numerics.quantize import NOT_FINITE_BITS, TINY_BITS
+from emu.numerics.vectors import load, shuffled, splat, store
 
 WIDTH: Final = 8
 _F32, _I8, _I32, _I64, _BIT = ir.FloatType(), *(ir.IntType(n) for n in (8, 32, 64, 1))
@@ -46,21 +47,11 @@ class Lanes:
 
     def splat(self, b: ir.IRBuilder, value: ir.Value) -> ir.Value:
         """A value in every lane."""
-        if self.count == 1:
-            return value
-        none = ir.Constant(self.of(value.type), ir.Undefined)
-        one = b.insert_element(none, value, _I32(0))
-        return b.shuffle_vector(one, none, ir.Constant(ir.VectorType(_I32, self.count), [0] * self.count))
+        return value if self.count == 1 else splat(b, value, self.count)
 
     def load(self, b: ir.IRBuilder, pointer: ir.Value, kind: ir.Type) -> ir.Value:
         """Neighbours from a pointer to elements of any type of the same size."""
-        value = b.load(b.bitcast(pointer, self.of(kind).as_pointer()))
-        value.align = 1
-        return value
-
-    def store(self, b: ir.IRBuilder, value: ir.Value, pointer: ir.Value) -> None:
-        """The counterpart of :meth:`load`."""
-        b.store(value, b.bitcast(pointer, value.type.as_pointer())).align = 1
+        return load(b, pointer, self.of(kind))
 
 
 def _each(b: ir.IRBuilder, n: ir.Value, code: Code) -> None:
@@ -158,7 +149,7 @@ def _codes(b: ir.IRBuilder, source: ir.Value, target: ir.Value, n: ir.Value, inv
         x = b.fmul(lanes.load(b, b.gep(source, [k]), _F32), lanes.splat(b, inverse))
         bits = b.bitcast(b.fadd(x, lanes.all(_F32, _MAGIC)), lanes.of(_I32))
         rounded = b.sub(bits, lanes.all(_I32, _MAGIC_BITS))
-        lanes.store(b, b.trunc(rounded, lanes.of(_I8)), b.gep(target, [k]))
+        store(b, b.trunc(rounded, lanes.of(_I8)), b.gep(target, [k]))
         with totals.of(b, lanes) as value:
             value[0] = b.add(value[0], rounded)
 
@@ -181,7 +172,7 @@ def gelu_line(typing: Any, x: Any, x_first: Any, n: Any, table: Any) -> Any:
 
         def code(b: ir.IRBuilder, lanes: Lanes, k: ir.Value) -> None:
             h = lanes.load(b, b.gep(source, [k]), _F32)
-            lanes.store(b, _gelu(b, lanes, h, pairs), b.gep(source, [k]))
+            store(b, _gelu(b, lanes, h, pairs), b.gep(source, [k]))
 
         _each(b, a[2], code)
         return context.get_dummy_value()
@@ -226,12 +217,6 @@ def _looked_up(b: ir.IRBuilder, lanes: Lanes, step: ir.Value, pairs: ir.Value) -
     return shuffled(b, low, high, even), shuffled(b, low, high, [k + 1 for k in even])
 
 
-def shuffled(b: ir.IRBuilder, x: ir.Value, y: ir.Value, lanes: Any) -> ir.Value:
-    """Lanes of x (0 ..) and y (behind those of x)."""
-    numbers = list(lanes)
-    return b.shuffle_vector(x, y, ir.Constant(ir.VectorType(_I32, len(numbers)), numbers))
-
-
 @intrinsic  # type: ignore[untyped-decorator]
 def eight_sums(
     typing: Any, x: Any, first: Any, stride: Any, n: Any, minus: Any, sums: Any, row: Any, square: Any
@@ -256,7 +241,7 @@ def eight_sums(
                 d = b.fsub(column, less)
                 value = b.fadd(value, b.select(a[7], b.fmul(d, d), d))
             b.store(value, total)
-        lanes.store(b, b.load(total), _pointer(context, b, signature.args[5], a[5], a[6]))
+        store(b, b.load(total), _pointer(context, b, signature.args[5], a[5], a[6]))
         return context.get_dummy_value()
 
     i = types.int64

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 from llvmlite import ir
 
 from emu.numerics.gemm.avx2_pairs import multiply_pairs
 from emu.numerics.gemm.packing import LANES
-from emu.numerics.gemm.tile import I8, I32, Step, call, load, make_product
+from emu.numerics.gemm.tile import I8, Step, call, make_product
 from emu.numerics.jit import jit
+from emu.numerics.vectors import I32, load, shuffled
 
 _I16 = ir.IntType(16)
 _WORDS = ir.VectorType(_I16, 16)
@@ -34,7 +34,7 @@ class BytesStep(Step):
     def activations(self, b: ir.IRBuilder, pointer: ir.Value) -> ir.Value:
         """Four bytes widened, four times over."""
         four = b.sext(load(b, pointer, ir.VectorType(I8, 4)), ir.VectorType(_I16, 4))
-        return b.shuffle_vector(four, four, _mask(k % 4 for k in range(16)))
+        return shuffled(b, four, four, (k % 4 for k in range(16)))
 
     def weights(self, b: ir.IRBuilder, pointer: ir.Value) -> list[ir.Value]:
         """64 bytes widened to four registers of four outputs."""
@@ -50,14 +50,9 @@ class BytesStep(Step):
         """Both partial sums of each output added."""
         halves = []
         for low, high in ((sums[0], sums[1]), (sums[2], sums[3])):
-            even = b.shuffle_vector(low, high, _mask(range(0, 16, 2)))
-            halves.append(b.add(even, b.shuffle_vector(low, high, _mask(range(1, 16, 2)))))
-        return b.shuffle_vector(halves[0], halves[1], _mask(range(LANES)))
-
-
-def _mask(lanes: Iterable[int]) -> ir.Constant:
-    numbers = list(lanes)
-    return ir.Constant(ir.VectorType(I32, len(numbers)), numbers)
+            even = shuffled(b, low, high, range(0, 16, 2))
+            halves.append(b.add(even, shuffled(b, low, high, range(1, 16, 2))))
+        return shuffled(b, halves[0], halves[1], range(LANES))
 
 
 _few = make_product(BytesStep(), (2, 1), (1,))

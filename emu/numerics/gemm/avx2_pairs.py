@@ -21,9 +21,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from emu.numerics.gemm.packing import BLOCK_STEP, DEPTH, LANES
-from emu.numerics.gemm.tile import I32, I64, Step, call, load, make_product
+from emu.numerics.gemm.tile import I64, Step, call, make_product
 from emu.numerics.jit import jit
 from emu.numerics.types import S32Array
+from emu.numerics.vectors import I32, load, shuffled, splat, store
 
 _WORDS = ir.VectorType(ir.IntType(16), 16)
 _SUMS = ir.VectorType(I32, 8)
@@ -74,8 +75,7 @@ class PairsStep(Step):
 
     def finish(self, b: ir.IRBuilder, sums: list[ir.Value]) -> ir.Value:
         """One register behind the other."""
-        mask = ir.Constant(ir.VectorType(I32, LANES), list(range(LANES)))
-        return b.shuffle_vector(sums[0], sums[1], mask)
+        return shuffled(b, sums[0], sums[1], range(LANES))
 
     def loop(
         self,
@@ -143,13 +143,7 @@ def _further(b: ir.IRBuilder, pointer: ir.Value, count: int | ir.Value) -> ir.Va
 
 
 def _splat(b: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    none = ir.Constant(_SUMS, ir.Undefined)
-    one = b.insert_element(none, value, ir.Constant(I32, 0))
-    return b.shuffle_vector(one, none, ir.Constant(_SUMS, [0] * 8))
-
-
-def _store(b: ir.IRBuilder, value: ir.Value, pointer: ir.Value) -> None:
-    b.store(value, b.bitcast(pointer, value.type.as_pointer())).align = 1
+    return splat(b, value, 8)
 
 
 def _even_odd(b: ir.IRBuilder, four: ir.Value) -> tuple[ir.Value, ir.Value]:
@@ -173,8 +167,8 @@ def _prepare_row(typing: Any, x: Any, steps: Any, out: Any) -> Any:
             here = _further(b, out, place)
             four = b.xor(_eight_fours(b, _further(b, x, place), there), _SIGNS)
             even, odd = _even_odd(b, four)
-            _store(b, even, here)
-            _store(b, odd, _further(b, here, _PLANE))
+            store(b, even, here)
+            store(b, odd, _further(b, here, _PLANE))
             b.store(b.add(b.load(total), _multiply_add(b, even, odd)), total)
 
         whole = b.and_(steps, ir.Constant(I64, -8))
@@ -221,12 +215,12 @@ def _prepare_block(typing: Any, w: Any, steps: Any, out: Any) -> Any:
                 place = b.add(b.mul(loop.index, ir.Constant(I64, BLOCK_STEP)), ir.Constant(I64, _BYTES * k))
                 even, odd = _even_odd(b, load(b, _further(b, w, place), _SUMS))
                 here = _further(b, body, b.mul(loop.index, ir.Constant(I64, 4 * _BYTES)))
-                _store(b, even, _further(b, here, _BYTES * k))
-                _store(b, odd, _further(b, here, _BYTES * (k + 2)))
+                store(b, even, _further(b, here, _BYTES * k))
+                store(b, odd, _further(b, here, _BYTES * (k + 2)))
                 product = _multiply_add(b, b.add(even, _MIDDLE), b.add(odd, _MIDDLE))
                 b.store(b.add(b.load(totals[k]), product), totals[k])
         for k, total in enumerate(totals):
-            _store(b, b.load(total), _further(b, out, _BYTES * k))
+            store(b, b.load(total), _further(b, out, _BYTES * k))
         return context.get_dummy_value()
 
     return types.void(w, types.int64, out), codegen

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from emu.numerics.gemm.packing import BLOCK_STEP, DEPTH, LANES
 
-I32, I64, I8 = ir.IntType(32), ir.IntType(64), ir.IntType(8)
+I64, I8 = ir.IntType(64), ir.IntType(8)
 
 
 class Step(ABC):
@@ -79,13 +79,6 @@ class Step(ABC):
                 phi.add_incoming(last, body)
         b.position_at_end(after)
         return [_merge(b, start, end, before, body) for start, end in zip(first, after_step, strict=True)]
-
-
-def load(b: ir.IRBuilder, pointer: ir.Value, kind: ir.Type) -> ir.Value:
-    """An unaligned load of ``kind``."""
-    value = b.load(b.bitcast(pointer, kind.as_pointer()))
-    value.align = 1
-    return value
 
 
 def call(b: ir.IRBuilder, name: str, result: ir.Type, arguments: list[ir.Value]) -> ir.Value:

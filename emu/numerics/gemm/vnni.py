@@ -7,7 +7,8 @@ from typing import Any
 from llvmlite import ir
 
 from emu.numerics.gemm.packing import LANES
-from emu.numerics.gemm.tile import I32, Step, call, load, make_product
+from emu.numerics.gemm.tile import Step, call, make_product
+from emu.numerics.vectors import I32, load, splat
 
 _SUMS = ir.VectorType(I32, LANES)
 
@@ -17,11 +18,11 @@ class VnniStep(Step):
 
     def start(self, b: ir.IRBuilder, value: ir.Value, w: ir.Value) -> list[ir.Value]:
         """One register of 16 sums."""
-        return [splat(b, value)]
+        return [splat(b, value, LANES)]
 
     def activations(self, b: ir.IRBuilder, pointer: ir.Value) -> ir.Value:
         """Four bytes, the same for all outputs."""
-        return splat(b, load(b, pointer, I32))
+        return splat(b, load(b, pointer, I32), LANES)
 
     def weights(self, b: ir.IRBuilder, pointer: ir.Value) -> list[ir.Value]:
         """64 bytes as they stand."""
@@ -34,13 +35,6 @@ class VnniStep(Step):
     def finish(self, b: ir.IRBuilder, sums: list[ir.Value]) -> ir.Value:
         """The register itself."""
         return sums[0]
-
-
-def splat(b: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    """The int32 ``value`` in all 16 lanes."""
-    one = b.insert_element(ir.Constant(_SUMS, ir.Undefined), value, ir.Constant(I32, 0))
-    mask = ir.Constant(ir.VectorType(I32, LANES), [0] * LANES)
-    return b.shuffle_vector(one, ir.Constant(_SUMS, ir.Undefined), mask)
 
 
 _product = make_product(VnniStep(), (4, 2, 1), (4, 2, 1))
