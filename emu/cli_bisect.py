@@ -9,6 +9,7 @@ from typing import Any
 import rich_click as click
 
 from emu.cli_errors import guarded
+from emu.cli_options import TIER
 
 _FILE = click.Path(path_type=Path)
 
@@ -67,13 +68,7 @@ def _shared(options: dict[str, Any]) -> Any:
     show_default=True,
     help="Where right stages come from.",
 )
-@click.option(
-    "--tier",
-    type=click.Choice(["translator", "stepper"]),
-    default="translator",
-    show_default=True,
-    help="Translated to native code, or step by step.",
-)
+@TIER
 @guarded
 def model_command(kind: str, **options: Any) -> int:
     """One of the example models on an image: first wrong stage, then inwards."""

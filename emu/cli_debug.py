@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import rich_click as click
 
 from emu.cli_errors import guarded
+from emu.cli_options import TIER
 
 if TYPE_CHECKING:
     from emu.cpu.engine import Engine
@@ -239,13 +240,7 @@ def _output(path: Path | None) -> Iterator[TextIO]:
 @click.option(
     "--call", "symbol", metavar="SYMBOL|ADDR", help="Call a function with ARGS instead of starting up."
 )
-@click.option(
-    "--tier",
-    type=click.Choice(["translator", "stepper"]),
-    default="translator",
-    show_default=True,
-    help="Translated to native code, or step by step.",
-)
+@TIER
 @click.option("--once", is_flag=True, help="End when the first debugger leaves.")
 @_checked
 @engine_options

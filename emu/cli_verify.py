@@ -9,6 +9,7 @@ import rich_click as click
 from click import Context, Parameter, get_current_context
 
 from emu.cli_errors import guarded
+from emu.cli_options import TIER
 
 _FILE = click.Path(path_type=Path)
 
@@ -37,13 +38,7 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--baud", type=click.IntRange(9600, 5_000_000), help="Speed of the board's line, if it can change."
 )
-@click.option(
-    "--tier",
-    type=click.Choice(["translator", "stepper"]),
-    default="translator",
-    show_default=True,
-    help="Native code, or step by step.",
-)
+@TIER
 @click.option(
     "--fused",
     type=click.Choice(["fused", "two-roundings"]),

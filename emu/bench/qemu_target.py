@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from emu.bench.kernel_subjects import words_of
 from emu.bench.qemu import QemuError, QemuProgram
-from emu.kernels.spec import Kernel, Tensor
+from emu.kernels.spec import Kernel
 from emu.verify.case import Case
 from emu.verify.errors import TargetFault
 from emu.verify.layout import Layout
@@ -29,8 +30,7 @@ class QemuTarget:
         """Run a case. Raises TargetFault when the code ends QEMU; a new QEMU is started then."""
         layout = Layout(kernel, case, self._arena)
         base = self._program.arena
-        places = {slot.tensor.name: base + slot.start for slot in layout.slots}
-        words = [places[p.name] if isinstance(p, Tensor) else case.scalars[p.name] for p in kernel.params]
+        words = words_of(kernel, case, layout, base)
         try:
             self._program.write(base, self._arena[: layout.used].tobytes())
             low, high = self._program.call(kernel.symbol, words)

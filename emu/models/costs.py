@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
+from collections.abc import Mapping
 
 from emu.cpu.engine import Engine
 from emu.cpu.hooks import GuestCall
+from emu.models.clock import StageClock
 from emu.models.names import family
 
 _STARTS = ("t2i_run", "ternary_run", "tinylm_step")
@@ -21,9 +22,14 @@ class StageCosts:
 
     def __init__(self, engine: Engine) -> None:
         self.instructions: Counter[str] = Counter()
-        self.seconds: dict[str, float] = {}
+        self._clock = StageClock()
         self._engine = engine
-        self._last = (0, 0.0)
+        self._last = 0
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """See above."""
+        return self._clock.seconds
 
     def __enter__(self) -> StageCosts:
         starts = [name for name in _STARTS if name in self._engine.image.symbols]
@@ -36,15 +42,13 @@ class StageCosts:
         for hook in self._hooks:
             hook.remove()
 
-    def _now(self) -> tuple[int, float]:
-        return self._engine.state.instructions, time.perf_counter()
-
     def _start(self, call: GuestCall) -> None:
-        self._last = self._now()
+        self._last = self._engine.state.instructions
+        self._clock.start()
 
     def _told(self, call: GuestCall) -> None:
-        stage = family(call.string(call.argument(0)).decode("ascii", "replace"))
-        now = self._now()
-        self.instructions[stage] += now[0] - self._last[0]
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + now[1] - self._last[1]
+        stage = call.string(call.argument(0)).decode("ascii", "replace")
+        now = self._engine.state.instructions
+        self.instructions[family(stage)] += now - self._last
+        self._clock(stage)
         self._last = now

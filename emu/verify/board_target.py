@@ -11,6 +11,7 @@ import contextlib
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -106,7 +107,9 @@ class BoardTarget:
         """One buffer over the largest memory, after each new session."""
         if client is not self._ready:
             self._sizes = {}
-            self._make_buffer(client, _INTERNAL, max((r for r in client.regions if r.writable), key=_size))
+            self._make_buffer(
+                client, _INTERNAL, max((r for r in client.regions if r.writable), key=attrgetter("size"))
+            )
             self._ready = client
 
     def _make_buffer(self, client: Client, number: int, region: Region) -> None:
@@ -179,10 +182,6 @@ def session_of(board: Board) -> Session:
     carried = (counts["requests"], counts["sent"], counts["received"])
     told = board.tally.summary()
     return Session(board.url, *carried, board.tally.mended, told, board.identity, board.build)
-
-
-def _size(region: Region) -> int:
-    return region.size
 
 
 def judged(work: Callable[[], T]) -> T:

@@ -12,21 +12,21 @@ from pathlib import Path
 
 from emu.cpu.options import EngineOptions
 from emu.image import Image, load_image
-from emu.ledger.database import LedgerError
-from emu.ledger.writer import Result, Run, RunWriter, Session, finished_equal
+from emu.ledger.writer import Result, Run, RunWriter, Session
 from emu.models.modelfile.extreme import extreme_model
 from emu.models.modelfile.kinds import Kind
 from emu.models.modelfile.random_weights import random_model
 from emu.terminal import RESUME, Terminal, progress
 from emu.verify.bundled_report import explain, summary, table_of
 from emu.verify.errors import UsageProblem
-from emu.verify.ledgered import fingerprint
+from emu.verify.ledgered import fingerprint, resumed_text, taken_over
 from emu.verify.models import Effort, PairFactory, Report, compare_model
 from emu.verify.options import Options
 from emu.verify.record import source_fingerprint
 from emu.verify.records import package_version, write_whole
 from emu.verify.reference import agent_elf, reference_elf
-from emu.verify.verdict import EXIT_INTERRUPTED, Verdict, exit_code
+from emu.verify.verdict import Verdict, exit_code
+from emu.verify.words import plural
 
 Weights = tuple[Kind, str, Callable[[], bytes]]
 
@@ -88,14 +88,16 @@ def verify_models(
     campaign = _Campaign(request, image, make, session)
     known = campaign.known()
     if request.resume:
-        terminal.usual.print(_resumed(len(known), len(campaign.weights)), highlight=False)
+        terminal.usual.print(
+            resumed_text(len(known), plural(len(campaign.weights), "model")), highlight=False
+        )
     interrupted = False
     try:
         with progress(terminal.usual, campaign.total) as step:
             campaign.run(known, step)
     except KeyboardInterrupt:
         interrupted = True
-    code = _code(campaign.reports, interrupted)
+    code = exit_code((r.verdict for r in campaign.reports), interrupted)
     campaign.writer.end(code, interrupted)
     _tell(terminal, campaign, interrupted)
     _write(request, campaign.reports, image, elf)
@@ -119,19 +121,13 @@ class _Campaign:
         self._options = EngineOptions(tier=request.tier, fused=request.fused)  # type: ignore[arg-type]
         run = _ledger_run(request, image)
         self._mark = run.fingerprint or ""
-        self._earlier = self._finished()
+        self._earlier = taken_over(self._mark, request.resume)
         self.writer = RunWriter(run)
 
     def known(self) -> dict[str, Result]:
         """Results of the run before that a resumed run takes over."""
         names = {f"{kind.label} {name}" for kind, name, _ in self.weights}
         return {name: result for name, result in self._earlier.items() if name in names}
-
-    def _finished(self) -> dict[str, Result]:
-        try:
-            return finished_equal(self._mark) if self._request.resume else {}
-        except LedgerError as error:
-            raise UsageProblem(f"--resume: {error}") from error
 
     def run(self, known: Mapping[str, Result], step: Callable[[str, int], None]) -> None:
         """Every model that is not known; after a link fault nothing more would come."""
@@ -217,17 +213,6 @@ def _result(report: Report) -> Result:
         stages=report.stages,
         internal_ram=report.arena_high,
     )
-
-
-def _resumed(known: int, count: int) -> str:
-    if known:
-        return f"resumed: {known} of {count} models were finished by the run before"
-    return "nothing to resume: no unfinished run of the same image, sources and options"
-
-
-def _code(reports: list[Report], interrupted: bool) -> int:
-    code = exit_code(r.verdict for r in reports)
-    return EXIT_INTERRUPTED if interrupted and not code else code
 
 
 def _tell(terminal: Terminal, campaign: _Campaign, interrupted: bool) -> None:

@@ -11,15 +11,14 @@ from pathlib import Path
 from rich.console import Console
 
 from emu.kernels.spec import Kernel
-from emu.ledger.database import LedgerError, ledger_path
-from emu.ledger.writer import Result
+from emu.ledger.database import ledger_path
 from emu.terminal import RESUME, Terminal
 from emu.verify.campaign import Campaign, Listener
 from emu.verify.casefile import load
 from emu.verify.describe import selection_text
 from emu.verify.errors import ToolError, UsageProblem
 from emu.verify.exhaustive import elementwise, exhaustive_options, parse_slice, run_exhaustive
-from emu.verify.ledgered import LedgerListener, describe_run, fingerprint, finished_equal
+from emu.verify.ledgered import LedgerListener, describe_run, fingerprint, resumed_text, taken_over
 from emu.verify.memory import Memory, default_folder
 from emu.verify.options import Options, TargetName
 from emu.verify.progress import progress_listener
@@ -287,7 +286,8 @@ def _many(
     what = "exhaustive" if request.exhaustive else "kernels"
     sources = source_fingerprint(sha256, options)
     mark = fingerprint(sources, options, request.spec, what)
-    known = {s: r for s, r in _known(request, mark).items() if any(k.symbol == s for k in chosen)}
+    known = taken_over(mark, request.resume)
+    known = {s: r for s, r in known.items() if any(k.symbol == s for k in chosen)}
     ledger = LedgerListener(describe_run(what, options, sha256, mark), listen, known)
     if request.exhaustive:
         part = parse_slice(request.part)
@@ -296,23 +296,9 @@ def _many(
         memory = Memory(default_folder() if request.memory else None)
         campaign = run_sampled(chosen, options, make, memory, ledger, known)
     if request.resume:
-        campaign.notes.append(_resumed(known, len(chosen)))
+        campaign.notes.append(resumed_text(len(known), plural(len(chosen), "kernel")))
     ledger.end(campaign, _exit_code(campaign))
     return campaign
-
-
-def _known(request: VerifyRequest, mark: str) -> dict[str, Result]:
-    """Results that need not be computed again."""
-    try:
-        return finished_equal(mark) if request.resume else {}
-    except LedgerError as error:
-        raise UsageProblem(f"--resume: {error}") from error
-
-
-def _resumed(known: dict[str, Result], count: int) -> str:
-    if known:
-        return f"resumed: {len(known)} of {plural(count, 'kernel')} were finished by the run before"
-    return "nothing to resume: no unfinished run of the same image, sources and options"
 
 
 def _elementwise(chosen: list[Kernel], by_name: bool) -> list[Kernel]:

@@ -6,9 +6,11 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from emu.ledger.database import LedgerError
 from emu.ledger.writer import Result, Run, RunWriter, finished_equal
 from emu.verify.campaign import Campaign, Listener
 from emu.verify.describe import headline
+from emu.verify.errors import UsageProblem
 from emu.verify.options import Options
 from emu.verify.records import package_version
 from emu.verify.results import KernelResult
@@ -21,6 +23,21 @@ def fingerprint(sources: str, options: Options, spec: Path | None, what: str) ->
     choices = (what, options.seed, options.examples, options.budget, options.bounds, options.check)
     digest.update(repr(choices).encode())
     return digest.hexdigest()
+
+
+def taken_over(fingerprint: str, resume: bool) -> dict[str, Result]:
+    """What ``--resume`` need not compute again, by name; nothing without it. Raises UsageProblem."""
+    try:
+        return finished_equal(fingerprint) if resume else {}
+    except LedgerError as error:
+        raise UsageProblem(f"--resume: {error}") from error
+
+
+def resumed_text(known: int, wanted: str) -> str:
+    """What ``--resume`` found, of the ``wanted`` ("80 kernels")."""
+    if known:
+        return f"resumed: {known} of {wanted} were finished by the run before"
+    return "nothing to resume: no unfinished run of the same image, sources and options"
 
 
 class LedgerListener:
@@ -93,6 +110,3 @@ def take_over(campaign: Campaign, known: Mapping[str, Result]) -> None:
     for symbol, result in known.items():
         kept = campaign.results[symbol]
         kept.examples, kept.instructions, kept.seconds = result.cases, result.instructions, result.seconds
-
-
-__all__ = ["LedgerListener", "describe_run", "fingerprint", "finished_equal", "take_over"]

@@ -19,14 +19,14 @@ from emu.verify.casefile import save
 from emu.verify.compare import Mismatch
 from emu.verify.describe import count_text, first_text
 from emu.verify.errors import UsageProblem
-from emu.verify.ledgered import describe_run, fingerprint, finished_equal
+from emu.verify.ledgered import describe_run, fingerprint, taken_over
 from emu.verify.modelrun import ModelRunner, StageRun
 from emu.verify.modelspec import ModelSpec, load_models
 from emu.verify.options import Options
 from emu.verify.record import source_fingerprint
 from emu.verify.records import mismatch_record, write_whole
 from emu.verify.strategies import cases
-from emu.verify.verdict import EXIT_INTERRUPTED, Verdict, exit_code
+from emu.verify.verdict import Verdict, exit_code
 from emu.verify.words import plural
 
 EXAMPLES = 20
@@ -66,7 +66,7 @@ def verify_model_specs(
     mark = fingerprint(
         source_fingerprint(image.sha256, options), options, spec, f"models {examples} {example}"
     )
-    known = finished_equal(mark) if resume else {}
+    known = taken_over(mark, resume)
     writer = RunWriter(describe_run("model specs", options, image.sha256, mark))
     results: list[ModelResult] = []
     interrupted = False
@@ -88,7 +88,7 @@ def verify_model_specs(
     except KeyboardInterrupt:
         interrupted = True
         terminal.wrong.print(f"interrupted: {RESUME}", highlight=False)
-    code = exit_code(r.found.verdict for r in results) or (EXIT_INTERRUPTED if interrupted else 0)
+    code = exit_code((r.found.verdict for r in results), interrupted)
     writer.end(code, interrupted)
     for note in writer.notes:
         terminal.wrong.print(Text(note), soft_wrap=True)

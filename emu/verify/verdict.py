@@ -36,10 +36,12 @@ _PRECEDENCE = (
 )
 
 
-def exit_code(verdicts: Iterable[Verdict]) -> int:
-    """Exit code of a run: a proven difference outranks faults, faults outrank trouble of our own."""
+def exit_code(verdicts: Iterable[Verdict], interrupted: bool = False) -> int:
+    """Exit code of a run: a proven difference outranks faults, faults outrank trouble of our own; all of them
+    outrank that it was ``interrupted``.
+    """
     seen = set(verdicts)
     for verdict in _PRECEDENCE:
         if verdict in seen:
             return _EXIT[verdict]
-    return 0
+    return EXIT_INTERRUPTED if interrupted else 0

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "state.h"
 #include "emu_kernels.h"
+#include "fuzz_random.h"
 
 void host_memory(uint8_t *a, uint32_t na, uint8_t *b, uint32_t nb, uint8_t *c, uint32_t nc);
 void host_start(uint32_t reason);
@@ -20,21 +21,6 @@ void host_work(void);
 #define SRAM 4096u
 #define PSRAM 2048u
 #define MODEL 1024u
-
-static uint64_t state;
-
-static uint32_t draw(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)(state >> 16);
-}
-
-static uint32_t pick(uint32_t n)
-{
-    return draw() % n;
-}
 
 /* Numbers that checks get wrong. */
 static uint32_t number(void)

@@ -7,6 +7,7 @@
 #include "state.h"
 #include "signature.h"
 #include "extents.h"
+#include "fuzz_random.h"
 
 #define MOST_BYTES (1u << 18)
 #define MOST_NUMBER 5000u
@@ -16,21 +17,7 @@ static uint32_t short_by; /* blocks are so many bytes too short: the fuzzer must
 void host_memory(uint8_t *a, uint32_t na, uint8_t *b, uint32_t nb, uint8_t *c, uint32_t nc);
 void host_start(uint32_t reason);
 
-static uint64_t state;
 static uint32_t mode; /* sizes that fit vectors are wanted */
-
-static uint32_t draw(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)(state >> 16);
-}
-
-static uint32_t pick(uint32_t n)
-{
-    return draw() % n;
-}
 
 /* Sizes that fit each other often, and those that checks get wrong. */
 static uint32_t number(void)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 import pytest
+from agent_on_board import PATIENT
 
 from emu.board.board import Board as VirtualBoard
 from emu.board.rfc2217 import Rfc2217Server
-from emu.board.settings import Settings
 from emu.board.transport import PtyServer, TcpServer
 from emu.image import load_image
 from emu.kernels.spec import REGISTRY
@@ -18,7 +18,6 @@ from emu.link.errors import BoardFault
 from emu.link.probes import PROBES, SYMBOL, State
 from emu.link.requests import Place, Word
 from emu.link.selftest import EngineBoard, RealBoard
-from emu.link.session import Timing
 from emu.models.modelfile.kinds import Kind
 from emu.models.modelfile.random_weights import random_model
 from emu.models.modelfile.reader import ModelFile
@@ -33,17 +32,8 @@ from emu.verify.strategies import cases
 from emu.verify.target import MirrorTarget
 from emu.verify.verdict import Verdict
 
-PATIENT = Timing(silent=60.0, patience=240.0, hello=1.0)
 SERVERS = {"socket": TcpServer, "pty": PtyServer, "rfc2217": Rfc2217Server}
 KERNELS = ("dot_rows_s8", "softmax_s8", "exp_array")
-
-
-@pytest.fixture(scope="module")
-def virtual() -> Iterator[VirtualBoard]:
-    board = VirtualBoard(Settings(elf=agent_elf()))
-    board.start()
-    yield board
-    board.stop()
 
 
 @pytest.fixture(params=list(SERVERS))
@@ -51,16 +41,6 @@ def url(virtual: VirtualBoard, request: pytest.FixtureRequest) -> Iterator[str]:
     server = SERVERS[request.param](virtual)
     server.start()
     yield server.url
-    server.stop()
-
-
-@pytest.fixture
-def board(virtual: VirtualBoard) -> Iterator[Board]:
-    server = TcpServer(virtual)
-    server.start()
-    made = Board(server.url, load_image(agent_elf()), PATIENT)
-    yield made
-    made.close()
     server.stop()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from agent_on_board import PATIENT
 from click.testing import CliRunner
 
 from emu.board.board import Board as VirtualBoard
@@ -20,14 +21,12 @@ from emu.cli import main
 from emu.link.board import Board
 from emu.link.client import Client
 from emu.link.requests import Place
-from emu.link.session import Timing
 from emu.models.modelfile.kinds import Kind
 from emu.models.modelfile.random_weights import random_model
 from emu.verify.board_models import FLASH_OFFSET
 from emu.verify.reference import agent_elf
 from tests.plugin.specs import GOOD
 
-PATIENT = Timing(silent=60.0, patience=240.0, hello=1.0)
 CONFIGURATION = Path(__file__).parents[1] / "board" / "esptool.cfg"
 ROOT = Path(__file__).parents[2]
 

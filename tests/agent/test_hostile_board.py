@@ -4,45 +4,20 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
 from emu.board.board import Board as VirtualBoard
-from emu.board.settings import Settings
-from emu.board.transport import TcpServer
-from emu.image import load_image
 from emu.link.board import Board
 from emu.link.client import Client
 from emu.link.errors import BoardFault, Refused
 from emu.link.requests import Argument, Function, Null, Place, Word
-from emu.link.session import Timing
-from emu.verify.reference import agent_elf
 
-PATIENT = Timing(silent=60.0, patience=240.0, hello=1.0)
 BUFFERS = {0: (0x10000, 0x4000), 1: (0x18000, 0x1000), 2: (0x20000, 0x10), 3: (0x10800, 0x400)}
 """Offset in the pool, and size; 3 lies in 0."""
 SIZES = (0, 0, 1, 1, 2, 3, 16, 16, 17, 32, 48, 64, 300, 2000)
 ODD = (0xFFFFFFFF, 0x7FFFFFFF, 0x80000000, 0x40000000, 0x10000, 0xFFFF0001, 133144, 133145, 0x20000000, 70000)
 LIMIT = 2_000_000
-
-
-@pytest.fixture(scope="module")
-def virtual() -> Iterator[VirtualBoard]:
-    board = VirtualBoard(Settings(elf=agent_elf()))
-    board.start()
-    yield board
-    board.stop()
-
-
-@pytest.fixture
-def board(virtual: VirtualBoard) -> Iterator[Board]:
-    server = TcpServer(virtual)
-    server.start()
-    made = Board(server.url, load_image(agent_elf()), PATIENT)
-    yield made
-    made.close()
-    server.stop()
 
 
 class Memory:
