@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from emu.cpu.translator import versions
 from tests.robust.wild_loops import Pairs
+from tests.translator.fast_loops import count_fast_loops
 from tests.translator.programs import LITERALS, Program
 from tests.translator.rig import DATA
 
@@ -21,23 +21,7 @@ def pairs(tmp_path: Path) -> Pairs:
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Fast versions that are written: with a shifted index, with booleans, with a pointer that is shared."""
-    seen: Counter[str] = Counter()
-    opened, start_of = versions.FastLoop.open, versions.FastLoop._start_of
-
-    def count_kinds(self, *arguments):  # type: ignore[no-untyped-def]
-        seen["booleans"] += bool(self.body.booleans)
-        seen["shifted"] += any(access.part is not None for access in self.body.accesses)
-        return opened(self, *arguments)
-
-    def count_shared(self, stream, host, known):  # type: ignore[no-untyped-def]
-        before = len(known)
-        found = start_of(self, stream, host, known)
-        seen["shared"] += len(known) == before
-        return found
-
-    monkeypatch.setattr(versions.FastLoop, "open", count_kinds)
-    monkeypatch.setattr(versions.FastLoop, "_start_of", count_shared)
-    return seen
+    return count_fast_loops(monkeypatch)
 
 
 @pytest.mark.parametrize("part", range(2))

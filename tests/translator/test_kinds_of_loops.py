@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from emu.cpu.translator import versions
+from tests.translator.fast_loops import count_fast_loops
 from tests.translator.programs import LITERALS, Program
 from tests.translator.rig import DATA, DATA_SIZE
 
@@ -12,23 +12,7 @@ from tests.translator.rig import DATA, DATA_SIZE
 @pytest.fixture
 def written(monkeypatch):
     """Fast versions that are written: with a shifted index, one pointer for loads and stores, booleans."""
-    seen = {"shifted": 0, "shared": 0, "booleans": 0}
-    opened, start_of = versions.FastLoop.open, versions.FastLoop._start_of
-
-    def count_shifted(self, *arguments):
-        seen["booleans"] += bool(self.body.booleans)
-        seen["shifted"] += any(access.part is not None for access in self.body.accesses)
-        return opened(self, *arguments)
-
-    def count_shared(self, stream, host, known):
-        before = len(known)
-        found = start_of(self, stream, host, known)
-        seen["shared"] += len(known) == before
-        return found
-
-    monkeypatch.setattr(versions.FastLoop, "open", count_shifted)
-    monkeypatch.setattr(versions.FastLoop, "_start_of", count_shared)
-    return seen
+    return count_fast_loops(monkeypatch)
 
 
 class ShiftedLoop:
