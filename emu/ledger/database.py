@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ VARIABLE: Final = "EMU_LEDGER"
 OFF: Final = "off"
 VERSION: Final = 2
 _PATIENCE_SECONDS = 60.0
+_PAUSE_SECONDS = 0.002
 
 _TABLES = """
 CREATE TABLE runs (
@@ -104,7 +106,7 @@ def connect(path: Path, create: bool = True) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=_PATIENCE_SECONDS, isolation_level=None)
         connection.row_factory = sqlite3.Row
-        _prepare(connection, path)
+        _prepare_patiently(connection, path)
     except (sqlite3.Error, OSError) as error:
         raise ledger_error(path, error) from error
     return connection
@@ -115,6 +117,22 @@ def ledger_error(path: Path, error: Exception) -> LedgerError:
     if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
         return LedgerError(f"{path}: no ledger ({error}); move it away, a new one is made")
     return LedgerError(f"{path}: {error}; name another file with {VARIABLE}, or {VARIABLE}={OFF}")
+
+
+def _prepare_patiently(connection: sqlite3.Connection, path: Path) -> None:
+    """Prepare again while another process makes the same file.
+
+    SQLite does not wait when two connections change a file to write-ahead logging at once: it says "locked"
+    to one of them, whatever its timeout.
+    """
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            return _prepare(connection, path)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(_PAUSE_SECONDS)
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

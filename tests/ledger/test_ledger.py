@@ -80,6 +80,36 @@ def test_several_processes_write_at_the_same_time(path: Path) -> None:
         assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
+OPENER = """
+import sys
+from contextlib import closing
+from pathlib import Path
+from emu.ledger.database import connect
+
+for folder in sys.stdin:
+    with closing(connect(Path(folder.strip()) / "ledger.sqlite")):
+        print("opened", flush=True)
+"""
+
+
+def test_several_processes_make_the_file_at_the_same_time(tmp_path: Path) -> None:
+    openers = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPENER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    folders = "".join(f"{tmp_path / str(number)}\n" for number in range(300))
+    for opener in openers:
+        assert opener.stdin is not None
+        opener.stdin.write(folders)
+        opener.stdin.close()
+    for opener in openers:
+        assert opener.stdout is not None
+        assert opener.stdout.read().split() == ["opened"] * 300
+        assert opener.wait() == 0
+
+
 def kill_a_writer(path: Path, told: int) -> None:
     """End a writer by SIGKILL after it told its result number ``told``; what it told must be there."""
     writer = subprocess.Popen([sys.executable, "-c", WRITER, "500"], stdout=subprocess.PIPE, text=True)
