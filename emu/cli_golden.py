@@ -20,7 +20,7 @@ _QUIET = click.option("-q", "--quiet", is_flag=True, help="Print only what is no
 def _machine(command: Callable[..., Any]) -> Callable[..., Any]:
     """--gemm and --cpu: the mirrors as on another machine."""
     command = click.option(
-        "--gemm", metavar="VARIANT", help="Matrix product of the mirror: vnni, avx2, plain, ..."
+        "--gemm", metavar="VARIANT", help="Matrix product of the mirror: amx, vnni, avx2 or plain."
     )(command)
     return click.option(
         "--cpu",
