@@ -7,6 +7,7 @@ from pathlib import Path
 import rich_click as click
 
 from emu.cli_errors import guarded
+from emu.cli_options import QUIET
 
 _FILE = click.Path(path_type=Path)
 SUITES = ("engine", "kernels", "mirror", "verify")
@@ -33,10 +34,13 @@ SUITES = ("engine", "kernels", "mirror", "verify")
     metavar="NAME",
     help="Only these, in kernels and verify; * and ? allowed.",
 )
-@click.option("--json", "json_file", type=_FILE, help="Write the figures of every round as JSON.")
+@click.option(
+    "--json", "json_file", type=_FILE, help="Write the figures of every round as JSON; - for standard output."
+)
 @click.option("--markdown", "page", type=_FILE, help="Write the tables into this page (docs/performance.md).")
 @click.option("--port", default="", metavar="URL", help="For link: the board.")
 @click.option("--baud", "bauds", multiple=True, type=click.IntRange(9600, 5_000_000), help="For link.")
+@QUIET
 @guarded
 def bench(
     suite: str,
@@ -49,6 +53,7 @@ def bench(
     page: Path | None,
     port: str,
     bauds: tuple[int, ...],
+    quiet: bool,
 ) -> int:
     """Measure a suite, each figure beside a peer from outside; a peer that is missing is named.
 
@@ -57,31 +62,13 @@ def bench(
     models: pictures and tokens against PyTorch and native C (not in all).
     """
     if suite == "link":
-        return _bench_link(port, bauds)
+        if not port:
+            raise click.UsageError("emu bench link wants --port")
+        from emu.link.measure_command import measure_link
+
+        return measure_link(port, bauds or (115_200, 921_600, 3_000_000))
     from emu.bench.command import run
     from emu.bench.settings import Settings
 
     chosen = SUITES if suite == "all" else (suite,)
-    return run(chosen, Settings(elf, rounds, seconds, examples, kernels), json_file, page)
-
-
-def _bench_link(port: str, bauds: tuple[int, ...]) -> int:
-    """Throughput and round trips of the line to a board."""
-    from emu.link.board import Board
-    from emu.link.measure import measure
-
-    if not port:
-        raise click.UsageError("emu bench link wants --port")
-    board = Board(port)
-    try:
-        for baud in bauds or (115_200, 921_600, 3_000_000):
-            speed = measure(board, baud, min(baud // 10 * 4, 1 << 20))
-            up, down = (rate / speed.line for rate in (speed.up_line, speed.down_line))
-            click.echo(
-                f"{baud:>9,} baud: up {speed.up:>9,.0f} B/s ({up:.1%} of the line with frames), down "
-                f"{speed.down:>9,.0f} B/s ({down:.1%}), {speed.round_trips:,.0f} round trips/s"
-            )
-    finally:
-        board.close()
-        click.echo(board.tally.summary())
-    return 0
+    return run(chosen, Settings(elf, rounds, seconds, examples, kernels), json_file, page, quiet)

@@ -9,7 +9,7 @@ from typing import Any
 import rich_click as click
 
 from emu.cli_errors import guarded
-from emu.cli_options import TIER
+from emu.cli_options import QUIET, TIER
 
 _FILE = click.Path(path_type=Path)
 
@@ -21,8 +21,11 @@ def bisect() -> None:
 
 def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
+        QUIET,
         click.option("--fresh", is_flag=True, help="Do not use what an earlier run found."),
-        click.option("--json", "json_file", type=_FILE, help="Write the answer as JSON."),
+        click.option(
+            "--json", "json_file", type=_FILE, help="Write the answer as JSON; - for standard output."
+        ),
         click.option("--out", type=_FILE, help="Folder for what is found; default: in the cache folder."),
         click.option(
             "--fused",
@@ -46,7 +49,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
 def _shared(options: dict[str, Any]) -> Any:
     from emu.bisect.command import Common
 
-    names = ("elf", "good", "fused", "out", "json_file", "fresh")
+    names = ("elf", "good", "fused", "out", "json_file", "fresh", "quiet")
     return Common(**{name: options[name] for name in names})
 
 
@@ -72,8 +75,6 @@ def _shared(options: dict[str, Any]) -> Any:
 @guarded
 def model_command(kind: str, **options: Any) -> int:
     """One of the example models on an image: first wrong stage, then inwards."""
-    from rich.console import Console
-
     from emu.bisect.command import ModelRequest, bisect_model
     from emu.models.modelfile.kinds import Kind
 
@@ -87,7 +88,7 @@ def model_command(kind: str, **options: Any) -> int:
         options["golden"],
         options["tier"],
     )
-    return bisect_model(request, Console())
+    return bisect_model(request)
 
 
 @bisect.command("kernel")
@@ -106,13 +107,11 @@ def model_command(kind: str, **options: Any) -> int:
 @guarded
 def kernel_command(symbol: str, **options: Any) -> int:
     """One kernel of an image, your own with --spec: smallest input, then the first wrong instruction."""
-    from rich.console import Console
-
     from emu.bisect.command import KernelRequest, bisect_one_kernel
 
     names = ("spec", "replay", "examples", "seed")
     request = KernelRequest(_shared(options), symbol, **{name: options[name] for name in names})
-    return bisect_one_kernel(request, Console())
+    return bisect_one_kernel(request)
 
 
 @bisect.command("spec")
@@ -130,14 +129,10 @@ def spec_command(spec: Path, **options: Any) -> int:
 
     SPEC is Python that is executed: trust it.
     """
-    from rich.console import Console
-
     from emu.bisect.command import SpecRequest, bisect_spec
 
     names = ("kernels", "examples", "seed", "example")
-    return bisect_spec(
-        SpecRequest(_shared(options), spec, **{name: options[name] for name in names}), Console()
-    )
+    return bisect_spec(SpecRequest(_shared(options), spec, **{name: options[name] for name in names}))
 
 
 @bisect.command("commits")
@@ -152,17 +147,16 @@ def spec_command(spec: Path, **options: Any) -> int:
 @click.option("--build", default="", metavar="COMMAND", help="Builds an image in a checkout of yours.")
 @click.option("--product", default="", metavar="PATH", help="The ELF file that --build leaves.")
 @click.option("--out", type=_FILE, help="Folder for what is found; default: in the cache folder.")
-@click.option("--json", "json_file", type=_FILE, help="Write the answer as JSON.")
+@click.option("--json", "json_file", type=_FILE, help="Write the answer as JSON; - for standard output.")
+@QUIET
 @guarded
 def commits_command(good: str, bad: str, **options: Any) -> int:
     """The first commit behind GOOD, up to BAD, that differs, and the lines that its instruction came from.
 
     Commits are taken from git into the cache folder; your checkout is left alone. Every build is kept.
     """
-    from rich.console import Console
-
     from emu.bisect.command_commits import CommitsRequest, bisect_commits
 
     if options["model"] and options["model"] not in ("t2i", "ternary", "tinylm"):
         raise click.BadParameter("one of t2i, ternary, tinylm", param_hint="--model")
-    return bisect_commits(CommitsRequest(good, bad, **options), Console())
+    return bisect_commits(CommitsRequest(good, bad, **options))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Print only what is not as it should be.")
 TIER = click.option(
     "--tier",
     type=click.Choice(["translator", "stepper"]),

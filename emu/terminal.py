@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 STANDARD_OUTPUT = "-"
 """As a file's name: standard output; what people read goes to standard error then."""
@@ -35,21 +36,30 @@ class Terminal:
 
 
 @contextmanager
-def progress(console: Console, total: int | None = None) -> Iterator[Step]:
+def progress(console: Console, total: int | None = None, forks: bool = False) -> Iterator[Step]:
     """A bar that says what is going on and for how long; nothing on anything but a terminal.
 
-    ``total``: None when nobody knows how much there is to do. Not around anything that forks: the clock
-    has a thread. What is printed meanwhile goes through the same console.
+    ``total``: None when nobody knows how much there is to do. ``forks``: what goes on forks this process, so
+    that there must be no thread that keeps the clock; the bar moves with each step then. What is printed
+    meanwhile goes through the same console.
     """
     columns = [TextColumn("{task.description}", markup=False), BarColumn()]
     counted = [MofNCompleteColumn()] if total is not None else []
     hidden = not console.is_terminal
     # redirected, what a command prints to a pipe would end up on the terminal that shows the bar
     with Progress(*columns, *counted, TimeElapsedColumn(), console=console, transient=True, disable=hidden,
-                  redirect_stdout=False, redirect_stderr=False) as bar:  # fmt: skip
+                  auto_refresh=not forks, redirect_stdout=False, redirect_stderr=False) as bar:  # fmt: skip
         task = bar.add_task("", total=total)
 
         def step(text: str, more: int = 0) -> None:
-            bar.update(task, description=text, advance=more)
+            bar.update(task, description=text, advance=more, refresh=forks)
 
         yield step
+
+
+@contextmanager
+def narration(console: Console) -> Iterator[Callable[[str], None]]:
+    """For a search: a line for each step, which stays, and a bar below them on a terminal."""
+    with progress(console) as step:
+        step("searching", 0)
+        yield lambda text: console.print(Text(f"... {text}", style="dim"))

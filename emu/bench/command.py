@@ -8,13 +8,14 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table as RichTable
 
+from emu.bench.ledgered import bench_run, keep
 from emu.bench.page import machine, update
 from emu.bench.report import Report, Table, as_json
 from emu.bench.settings import Settings
-from emu.terminal import progress
+from emu.ledger.writer import RunWriter
+from emu.terminal import Terminal, progress
 from emu.verify.records import write_whole
 
 
@@ -23,17 +24,15 @@ def run(
     settings: Settings,
     json_file: Path | None,
     page: Path | None,
-    console: Console | None = None,
+    quiet: bool = False,
 ) -> int:
-    """Measure and print; returns 0. A bound that is not met is said, and is no error: machines differ."""
-    console = console or Console()
-    reports = []
-    for suite in suites:
-        with progress(console) as step:
-            report = _suite(suite)(replace(settings, tell=lambda what: step(f"measuring {what}", 0)))
-        show(console, report)
-        reports.append(report)
-    console.print(f"on {machine()}", style="dim", markup=False)
+    """Measure, keep in the ledger, print; returns 0.
+
+    A bound that is not met is said, and is no error: machines differ.
+    """
+    terminal = Terminal.of(quiet, json_file)
+    reports = [_measured(suite, settings, terminal) for suite in suites]
+    terminal.usual.print(f"on {machine()}", style="dim", markup=False)
     if json_file is not None:
         whole = {"machine": machine(), "rounds": settings.rounds, "suites": [as_json(r) for r in reports]}
         write_whole(json_file, json.dumps(whole, indent=1).encode())
@@ -42,18 +41,31 @@ def run(
     return 0
 
 
+def _measured(suite: str, settings: Settings, terminal: Terminal) -> Report:
+    with RunWriter(bench_run(suite, settings)) as writer:
+        with progress(terminal.usual) as step:
+            report = _suite(suite)(replace(settings, tell=lambda what: step(f"measuring {what}", 0)))
+        keep(writer, report)
+        writer.end(0)
+    report.notes += writer.notes
+    show(terminal, report)
+    return report
+
+
 def _suite(name: str) -> Callable[[Settings], Report]:
     found: Callable[[Settings], Report] = import_module(f"emu.bench.suite_{name}").run
     return found
 
 
-def show(console: Console, report: Report) -> None:
+def show(terminal: Terminal, report: Report) -> None:
     """Print a report."""
+    console = terminal.usual
     console.print(report.command, style="bold", markup=False)
     for table in report.tables:
         console.print(_rich(table))
     for bound in report.bounds:
-        console.print(bound.text(), style="" if bound.is_met else "yellow", markup=False)
+        told = console if bound.is_met else terminal.wrong
+        told.print(bound.text(), style="" if bound.is_met else "yellow", markup=False)
     for name, why in report.missing.items():
         console.print(f"not there: {name}: {why}", markup=False)
     for note in report.notes:

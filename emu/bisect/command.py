@@ -9,21 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.text import Text
 
 from emu.bisect.findings import Finding
 from emu.bisect.journal import Journal
 from emu.bisect.kernel import bisect_kernel
-from emu.bisect.model import ModelBisect
+from emu.bisect.ledgered import bisect_run, result_of
+from emu.bisect.model import ModelBisect, Say
 from emu.bisect.model_runs import ModelRun, usual_runs
-from emu.bisect.report import json_object, text_lines
+from emu.bisect.report import json_object, print_answer, text_lines
 from emu.bisect.spec_runs import spec_runs
 from emu.image import Image, load_image
 from emu.kernels import load_all
 from emu.kernels.spec import Kernel
+from emu.ledger.writer import RunWriter
 from emu.models.modelfile.kinds import Kind
 from emu.models.t2i.mirror import Request, T2iMirror
+from emu.terminal import Terminal, narration
 from emu.verify.casefile import load, save
 from emu.verify.errors import UsageProblem
 from emu.verify.image_check import check_image
@@ -46,6 +48,7 @@ class Common:
     out: Path | None = None
     json_file: Path | None = None
     fresh: bool = False
+    quiet: bool = False
 
     def images(self) -> tuple[Image, Image | None]:
         """(bad, good); raises ImageError, UsageProblem."""
@@ -103,7 +106,7 @@ class ModelRequest:
         return numbers
 
 
-def bisect_model(request: ModelRequest, console: Console) -> int:
+def bisect_model(request: ModelRequest) -> int:
     """Run the request, print the answer; the exit code."""
     bad, good = request.common.images()
     if request.golden == "good" and good is None:
@@ -123,9 +126,9 @@ def bisect_model(request: ModelRequest, console: Console) -> int:
         },
         request.common.out,
     )
-    keeper = _Keeper(journal, kernels, request.common)
+    keeper = _Keeper(journal, kernels, request.common, bad)
 
-    def find() -> Finding:
+    def find(say: Say) -> Finding:
         equal = set(journal.get("equal runs") or [])
         found = ModelBisect(
             bad,
@@ -134,14 +137,14 @@ def bisect_model(request: ModelRequest, console: Console) -> int:
             fused=request.common.fused,
             tier=request.tier,
             is_mirror_golden=request.golden == "mirror",
-            say=_progress(console),
+            say=say,
             keep=keeper.keep,
             explain=_explainer(bad, request.common),
         )
         found.on_equal = lambda label: journal.put("equal runs", [*(journal.get("equal runs") or []), label])
         return found.run([r for r in runs if r.label not in equal])
 
-    return keeper.run(find, console)
+    return keeper.run(request.kind.label, find)
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,7 @@ class SpecRequest:
     example: int | None = None
 
 
-def bisect_spec(request: SpecRequest, console: Console) -> int:
+def bisect_spec(request: SpecRequest) -> int:
     """Run the request, print the answer; the exit code."""
     models = load_models(request.spec)
     kernels = known(request.kernels) if request.kernels is not None else {}
@@ -177,19 +180,19 @@ def bisect_spec(request: SpecRequest, console: Console) -> int:
         "seed": request.seed,
         "fused": request.common.fused,
     }
-    keeper = _Keeper(Journal(subject, request.common.out), kernels, request.common)
+    keeper = _Keeper(Journal(subject, request.common.out), kernels, request.common, bad)
     return keeper.run(
-        lambda: ModelBisect(
+        ", ".join(models),
+        lambda say: ModelBisect(
             bad,
             good,
             kernels,
             fused=request.common.fused,
             tier="stepper",
-            say=_progress(console),
+            say=say,
             keep=keeper.keep,
             explain=_explainer(bad, request.common),
         ).run(runs),
-        console,
     )
 
 
@@ -205,7 +208,7 @@ class KernelRequest:
     seed: int = 0
 
 
-def bisect_one_kernel(request: KernelRequest, console: Console) -> int:
+def bisect_one_kernel(request: KernelRequest) -> int:
     """Run the request, print the answer; the exit code."""
     kernels = known(request.spec)
     if request.symbol not in kernels:
@@ -229,9 +232,10 @@ def bisect_one_kernel(request: KernelRequest, console: Console) -> int:
         "examples": request.examples,
         "seed": request.seed,
     }
-    keeper = _Keeper(Journal(subject, request.common.out), kernels, request.common)
+    keeper = _Keeper(Journal(subject, request.common.out), kernels, request.common, bad)
     return keeper.run(
-        lambda: bisect_kernel(
+        request.symbol,
+        lambda say: bisect_kernel(
             kernel,
             bad,
             good,
@@ -241,7 +245,6 @@ def bisect_one_kernel(request: KernelRequest, console: Console) -> int:
             request.seed,
             _explainer(bad, request.common),
         ),
-        console,
     )
 
 
@@ -257,10 +260,6 @@ def known(spec: Path | None) -> dict[str, Kernel]:
 def tapless(kernels: dict[str, Kernel]) -> dict[str, Kernel]:
     """Without those that belong to the tap itself."""
     return {symbol: kernel for symbol, kernel in kernels.items() if not symbol.startswith("digest_")}
-
-
-def _progress(console: Console) -> Callable[[str], None]:
-    return lambda text: console.print(Text(f"... {text}", style="dim"))
 
 
 def _explainer(bad: Image, common: Common) -> Callable[[Kernel, Any, Any], list[str]]:
@@ -279,6 +278,7 @@ class _Keeper:
     journal: Journal
     kernels: dict[str, Kernel]
     common: Common
+    bad: Image
     _written: set[str] = field(default_factory=set)
 
     def keep(self, found: Finding) -> None:
@@ -286,22 +286,30 @@ class _Keeper:
         self._case_file(found)
         self.journal.put("partial", json_object(found))
 
-    def run(self, find: Callable[[], Finding], console: Console) -> int:
-        """The answer of an earlier run where there is one, else a new one."""
-        document = None if self.common.fresh else self.journal.get("answer")
-        if document is None:
-            found = find()
-            self._case_file(found)
-            document = {"json": json_object(found), "lines": list(text_lines(found, self.kernels))}
-            self.journal.put("answer", document)
-        else:
-            console.print(Text("... known from an earlier run (--fresh runs it again)", style="dim"))
-        for line in document["lines"]:
-            console.print(Text(line), soft_wrap=True)
-        console.print(Text(f"kept in      {self.journal.folder}"), soft_wrap=True)
+    def run(self, name: str, find: Callable[[Say], Finding]) -> int:
+        """The answer of an earlier run where there is one, else a new one. ``name``: in the ledger."""
+        terminal = Terminal.of(self.common.quiet, self.common.json_file)
+        with RunWriter(bisect_run(str(self.journal.subject["what"]), self.bad)) as writer:
+            document = self._answer(find, terminal)
+            code = EQUAL if document["json"]["equal"] else DIFFERENT
+            writer.add(result_of(name, document["json"]))
+            writer.end(code)
+        print_answer(terminal, document["lines"], code == EQUAL, self.journal.folder, writer.notes)
         if self.common.json_file is not None:
             write_whole(self.common.json_file, json.dumps(document["json"], indent=1).encode() + b"\n")
-        return EQUAL if document["json"]["equal"] else DIFFERENT
+        return code
+
+    def _answer(self, find: Callable[[Say], Finding], terminal: Terminal) -> dict[str, Any]:
+        known: dict[str, Any] | None = None if self.common.fresh else self.journal.get("answer")
+        if known is not None:
+            terminal.usual.print(Text("... known from an earlier run (--fresh runs it again)", style="dim"))
+            return known
+        with narration(terminal.usual) as say:
+            found = find(say)
+        self._case_file(found)
+        document = {"json": json_object(found), "lines": list(text_lines(found, self.kernels))}
+        self.journal.put("answer", document)
+        return document
 
     def _case_file(self, found: Finding) -> None:
         if found.kernel is None or found.kernel.symbol in self._written:

@@ -8,24 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
-from emu.bisect.command import DIFFERENT, EQUAL, _progress, known, tapless
+from emu.bisect.command import DIFFERENT, EQUAL, known, tapless
 from emu.bisect.commits import Builder, Search, parse_range
 from emu.bisect.findings import Finding
 from emu.bisect.journal import Journal
 from emu.bisect.kernel import bisect_kernel
-from emu.bisect.model import ModelBisect
+from emu.bisect.ledgered import bisect_run, told
+from emu.bisect.model import ModelBisect, Say
 from emu.bisect.model_runs import ModelRun, usual_runs
 from emu.bisect.replay import Replayer
-from emu.bisect.report import json_object, text_lines
+from emu.bisect.report import json_object, print_answer, text_lines
 from emu.bisect.repository import Commit, Hunk, Repository, hunk_of
 from emu.bisect.stages import compare_digests
 from emu.cpu.traps import Trap
 from emu.image import Image, load_image
 from emu.kernels.spec import Kernel
+from emu.ledger.writer import Result, RunWriter
 from emu.models.modelfile.kinds import Kind
+from emu.terminal import Terminal, narration
 from emu.toolchain import ToolchainError
 from emu.verify.case import Case
 from emu.verify.errors import ToolError, UsageProblem
@@ -51,6 +51,7 @@ class CommitsRequest:
     product: str = ""
     out: Path | None = None
     json_file: Path | None = None
+    quiet: bool = False
 
 
 class Subject:
@@ -100,8 +101,8 @@ class KernelSubject(Subject):
 class ModelSubject(Subject):
     """One model, in the run that the bad image gets wrong."""
 
-    def __init__(self, kind: Kind, kernels: dict[str, Kernel], console: Console) -> None:
-        self._kind, self._kernels, self._console = kind, kernels, console
+    def __init__(self, kind: Kind, kernels: dict[str, Kernel], say: Say) -> None:
+        self._kind, self._kernels, self._say = kind, kernels, say
         self._run: ModelRun | None = None
 
     def find(self, bad: Image) -> Finding:
@@ -124,15 +125,46 @@ class ModelSubject(Subject):
     def explain(self, bad: Image, good: Image) -> Finding:
         """See Subject."""
         assert self._run is not None
-        return ModelBisect(bad, good, self._kernels, say=_progress(self._console)).run([self._run])
+        return ModelBisect(bad, good, self._kernels, say=self._say).run([self._run])
 
 
-def bisect_commits(request: CommitsRequest, console: Console) -> int:
+def bisect_commits(request: CommitsRequest) -> int:
     """Run the request, print the answer; the exit code."""
+    terminal = Terminal.of(request.quiet, request.json_file)
+    with RunWriter(bisect_run("commits", None)) as writer:
+        with narration(terminal.usual) as say:
+            answer = _search(request, say)
+        writer.add(answer.result(request.kernel or request.model))
+        writer.end(answer.code)
+    print_answer(terminal, answer.lines, answer.code == EQUAL, answer.folder, writer.notes)
+    if request.json_file is not None:
+        write_whole(request.json_file, json.dumps(answer.document, indent=1).encode() + b"\n")
+    return answer.code
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What is printed and kept in ``folder``; ``document``: for programs."""
+
+    code: int
+    lines: list[str]
+    document: dict[str, Any]
+    folder: Path
+
+    def result(self, name: str) -> Result:
+        """For the ledger. Nothing is said of the commit that the command was started in."""
+        if self.code == EQUAL:
+            return Result(name, "found", message=self.lines[0])
+        first, finding = self.document["first_bad"], self.document["finding"]
+        message = "; ".join([f"first bad commit {first['commit'][:12]} ({first['subject']})", *told(finding)])
+        return Result(name, "found", seconds=sum(finding["seconds"].values()), message=message)
+
+
+def _search(request: CommitsRequest, say: Say) -> _Answer:
     repository = Repository(request.repository)
     good, bad, commits = parse_range(repository, request.good, request.bad)
     kernels = known(request.spec)
-    subject = _subject(request, kernels, console)
+    subject = _subject(request, kernels, say)
     builder = Builder(repository, request.build, request.product)
     journal = Journal(
         {
@@ -145,11 +177,10 @@ def bisect_commits(request: CommitsRequest, console: Console) -> int:
         },
         request.out,
     )
-    say = _progress(console)
     say(f"{bad}: what differs")
     if subject.find(load_image(builder.image(bad))).equal:
-        console.print(Text(f"equal: nothing differs in {bad}"))
-        return EQUAL
+        line = f"equal: nothing differs in {bad}"
+        return _Answer(EQUAL, [line], {"first_bad": None}, journal.folder)
     say(f"{good}: is it right?")
     if subject.is_bad(load_image(builder.image(good))):
         raise UsageProblem(f"{good} differs too; name an older commit as the good one")
@@ -157,24 +188,22 @@ def bisect_commits(request: CommitsRequest, console: Console) -> int:
     search.known[bad.name] = True
     first, doubtful = search.first_bad()
     before = good if first.name == commits[0].name else commits[commits.index(first) - 1]
-    return _tell(request, repository, builder, subject, (before, first, doubtful), kernels, journal, console)
+    return _answer(repository, builder, subject, (before, first, doubtful), kernels, journal)
 
 
-def _subject(request: CommitsRequest, kernels: dict[str, Kernel], console: Console) -> Subject:
+def _subject(request: CommitsRequest, kernels: dict[str, Kernel], say: Say) -> Subject:
     if bool(request.kernel) == bool(request.model):
         raise UsageProblem("say what differs: --kernel NAME or --model t2i|ternary|tinylm")
     if request.build and not request.product:
         raise UsageProblem("--build wants --product: the ELF file that it leaves, relative to the checkout")
     if request.model:
-        return ModelSubject(Kind.of(request.model), tapless(kernels), console)
+        return ModelSubject(Kind.of(request.model), tapless(kernels), say)
     if request.kernel not in kernels:
         raise UsageProblem(f"no kernel is called {request.kernel}")
     return KernelSubject(kernels[request.kernel])
 
 
-def _judge(
-    builder: Builder, subject: Subject, journal: Journal, say: Callable[[str], None]
-) -> Callable[[Commit], bool | None]:
+def _judge(builder: Builder, subject: Subject, journal: Journal, say: Say) -> Callable[[Commit], bool | None]:
     def judge(commit: Commit) -> bool | None:
         try:
             verdict = subject.is_bad(load_image(builder.image(commit)))
@@ -189,16 +218,14 @@ def _judge(
     return judge
 
 
-def _tell(
-    request: CommitsRequest,
+def _answer(
     repository: Repository,
     builder: Builder,
     subject: Subject,
     found: tuple[Commit, Commit, list[Commit]],
     kernels: dict[str, Kernel],
     journal: Journal,
-    console: Console,
-) -> int:
+) -> _Answer:
     before, first, doubtful = found
     images = [load_image(builder.image(c)) for c in (first, before)] if not doubtful else []
     answer = subject.explain(images[0], images[1]) if images else Finding()
@@ -207,14 +234,9 @@ def _tell(
     lines += [f"or           {c} (cannot be judged)" for c in doubtful]
     lines += text_lines(answer, kernels) if images else []
     lines += _hunk_lines(hunk, why)
-    for line in lines:
-        console.print(Text(line), soft_wrap=True)
     document = _document(before, first, doubtful, answer, hunk, why)
     journal.put("answer", document)
-    console.print(Text(f"kept in      {journal.folder}"), soft_wrap=True)
-    if request.json_file is not None:
-        write_whole(request.json_file, json.dumps(document, indent=1).encode() + b"\n")
-    return DIFFERENT
+    return _Answer(DIFFERENT, lines, document, journal.folder)
 
 
 def _hunk_lines(hunk: Hunk | None, why: str) -> list[str]:

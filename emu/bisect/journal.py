@@ -26,6 +26,7 @@ class Journal:
         text = json.dumps({**subject, "sources": sources}, sort_keys=True, default=str)
         key = hashlib.sha256(text.encode()).hexdigest()
         self.folder = folder if folder is not None else cache_dir() / "bisect" / key[:24]
+        self.subject = subject
         self._key = key
         self._entries: dict[str, Any] = self._load()
 

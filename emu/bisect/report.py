@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
+
+from rich.text import Text
 
 from emu.bisect.findings import Finding, KernelFinding, StageFinding
 from emu.bisect.instruction import FirstWrong
 from emu.debug.difference import Side
 from emu.image import Location
 from emu.kernels.spec import Kernel
+from emu.terminal import Terminal
 from emu.verify.compare import Difference
 from emu.verify.describe import count_text, first_text, input_lines, mismatch_lines
 from emu.verify.records import mismatch_record
@@ -54,6 +58,18 @@ def text_lines(found: Finding, kernels: dict[str, Kernel]) -> Iterator[str]:
     spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in found.seconds.items())
     if spent:
         yield f"time         {spent}"
+
+
+def print_answer(
+    terminal: Terminal, lines: Sequence[str], is_equal: bool, folder: Path, notes: Sequence[str]
+) -> None:
+    """The lines of an answer, where it is kept, and ``notes`` of the ledger."""
+    told = terminal.usual if is_equal else terminal.wrong
+    for line in lines:
+        told.print(Text(line), soft_wrap=True)
+    terminal.usual.print(Text(f"kept in      {folder}"), soft_wrap=True)
+    for note in notes:
+        terminal.wrong.print(Text(note), soft_wrap=True)
 
 
 def _stage_lines(stage: StageFinding) -> Iterator[str]:

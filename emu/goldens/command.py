@@ -11,13 +11,14 @@ from typing import Any
 import click
 
 from emu.goldens import cache, places
-from emu.goldens.accept import propose
+from emu.goldens.accept import Proposal, propose
 from emu.goldens.check import Checked, check
 from emu.goldens.definition import BUNDLED, PATTERNS, Definition
 from emu.goldens.ledgered import GoldenRuns, checked_result
-from emu.goldens.manifest import MANIFEST, read_manifest
+from emu.goldens.manifest import MANIFEST, Manifest, read_manifest
 from emu.goldens.record import BOTH, Computed, TargetsDisagree, compute, make_manifest, store
 from emu.goldens.report import print_changes, print_checked
+from emu.goldens.run import TargetName
 from emu.ledger.writer import Result
 from emu.models.dump import check_suffix, provenance, write_dump
 from emu.models.modelfile.kinds import Kind
@@ -35,21 +36,24 @@ def run_record(
     names: tuple[str, ...], folder: Path, elf: Path | None, own: Mapping[str, Any], quiet: bool = False
 ) -> int:
     """Record goldens and print a line for each."""
-    terminal, runs = Terminal.of(quiet), GoldenRuns("golden record", elf)
+    terminal = Terminal.of(quiet)
     todo = _to_record(names, folder, own)
+    with GoldenRuns("golden record", elf) as runs, progress(terminal.usual, len(todo)) as step:
 
-    def record(name: str) -> int:
-        computed = _computed(name, todo[name], elf, terminal, runs)
-        if computed is None:
-            return EXIT_MISMATCH
-        manifest, data = make_manifest(todo[name], computed, elf, None)
-        store(folder / name, manifest, data)
-        kept = plural(len(computed.recording.tensors), "tensor")
-        stages = plural(len(manifest.stages), "stage")
-        terminal.usual.print(f"{name}: {stages}, {kept} ({len(data):,} bytes)", highlight=False)
-        return 0
+        def record(name: str) -> int:
+            step(f"{name}: mirror and image", 0)
+            computed = _computed(name, todo[name], elf, terminal, runs)
+            if computed is None:
+                return EXIT_MISMATCH
+            manifest, data = make_manifest(todo[name], computed, elf, None)
+            store(folder / name, manifest, data)
+            kept = plural(len(computed.recording.tensors), "tensor")
+            stages = plural(len(manifest.stages), "stage")
+            terminal.usual.print(f"{name}: {stages}, {kept} ({len(data):,} bytes)", highlight=False)
+            step(name, 1)
+            return 0
 
-    return _each(list(todo), "record", record, terminal, runs)
+        return _each(list(todo), "record", record, terminal, runs)
 
 
 def _computed(
@@ -78,15 +82,12 @@ def _each(
     """Do the work for one golden after the other until one fails; Ctrl-C says what is left."""
     code, interrupted, done = 0, False, 0
     try:
-        with progress(terminal.usual, len(names)) as step:
-            for name in names:
-                step(f"{name}: mirror and image", 0)
-                code = work(name)
-                if code:
-                    break
-                done += 1
-                step(name, 1)
-    except KeyboardInterrupt:
+        for name in names:
+            code = work(name)
+            if code:
+                break
+            done += 1
+    except (KeyboardInterrupt, click.Abort):  # what Ctrl-C at a question is
         code, interrupted = EXIT_INTERRUPTED, True
         _say_what_is_left(terminal, command, names[done:])
     for note in runs.end(code, interrupted):
@@ -139,12 +140,34 @@ def run_check(
     quiet: bool = False,
 ) -> int:
     """Check goldens and print a table. Every golden is read before the first one runs."""
-    terminal, runs = Terminal.of(quiet, json_file), GoldenRuns("golden check", elf)
+    terminal = Terminal.of(quiet, json_file)
     manifests = {name: read_manifest(folder / name) for name in places.chosen(folder, names)}
     targets = BOTH if target == "both" else tuple(t for t in BOTH if t == target)
     todo = [(name, one) for name in manifests for one in targets]
     results: list[Checked] = []
-    interrupted = False
+    with GoldenRuns("golden check", elf) as runs:
+        interrupted = _check_each(todo, manifests, elf, terminal, runs, results)
+        print_checked(terminal, results)
+        if json_file is not None:
+            write_whole(json_file, json.dumps([_as_json(r) for r in results], indent=1).encode() + b"\n")
+        code = EXIT_MISMATCH if any(r.changes for r in results) else 0
+        if interrupted:
+            code = code or EXIT_INTERRUPTED
+            _say_what_is_left(terminal, "check", [name for name, _ in todo[len(results) :]])
+        for note in runs.end(code, interrupted):
+            terminal.wrong.print(note, highlight=False)
+    return code
+
+
+def _check_each(
+    todo: Sequence[tuple[str, TargetName]],
+    manifests: Mapping[str, Manifest],
+    elf: Path | None,
+    terminal: Terminal,
+    runs: GoldenRuns,
+    results: list[Checked],
+) -> bool:
+    """Check one after the other, ``results`` grow; whether Ctrl-C ended it."""
     try:
         with progress(terminal.usual, len(todo)) as step:
             for name, one in todo:
@@ -153,17 +176,8 @@ def run_check(
                 runs.add(one, checked_result(results[-1]), results[-1].costs)
                 step(f"{name}: {one}", 1)
     except KeyboardInterrupt:
-        interrupted = True
-    print_checked(terminal, results)
-    if json_file is not None:
-        write_whole(json_file, json.dumps([_as_json(r) for r in results], indent=1).encode() + b"\n")
-    code = EXIT_MISMATCH if any(r.changes for r in results) else 0
-    if interrupted:
-        code = code or EXIT_INTERRUPTED
-        _say_what_is_left(terminal, "check", [name for name, _ in todo[len(results) :]])
-    for note in runs.end(code, interrupted):
-        terminal.wrong.print(note, highlight=False)
-    return code
+        return True
+    return False
 
 
 def _as_json(result: Checked) -> dict[str, Any]:
@@ -183,27 +197,33 @@ def _hexadecimal(digest: int | None) -> str | None:
 
 def run_accept(names: tuple[str, ...], folder: Path, elf: Path | None, yes: bool, quiet: bool = False) -> int:
     """Show changes and accept them, one golden after the other."""
-    terminal, runs = Terminal.of(quiet), GoldenRuns("golden accept", elf)
-    for name in places.chosen(folder, names):
-        with progress(terminal.usual) as step:
-            step(f"{name}: mirror and image", 0)
-            computed = _computed(name, read_manifest(folder / name).run, elf, terminal, runs)
-        if computed is None:
-            runs.end(EXIT_MISMATCH)
-            return EXIT_MISMATCH
-        proposal = propose(name, folder / name, computed, elf)
-        if proposal.nothing:
-            terminal.usual.print(f"{name}: nothing changes", highlight=False)
-            continue
-        if proposal.changes:
-            print_changes(terminal.wrong, name, proposal.changes, proposal.details)
-        for origin in proposal.origins:
-            terminal.wrong.print(f"{name}: {origin}", highlight=False, markup=False)
-        if yes or click.confirm(f"accept {name}?"):
-            proposal.store()
-            terminal.usual.print(f"{name}: accepted", highlight=False)
-    runs.end(0)
-    return 0
+    terminal = Terminal.of(quiet)
+    with GoldenRuns("golden accept", elf) as runs:
+
+        def accept(name: str) -> int:
+            with progress(terminal.usual) as step:
+                step(f"{name}: mirror and image", 0)
+                computed = _computed(name, read_manifest(folder / name).run, elf, terminal, runs)
+            if computed is None:
+                return EXIT_MISMATCH
+            _propose(propose(name, folder / name, computed, elf), name, yes, terminal)
+            return 0
+
+        return _each(places.chosen(folder, names), "accept", accept, terminal, runs)
+
+
+def _propose(proposal: Proposal, name: str, yes: bool, terminal: Terminal) -> None:
+    """Show what would change, ask, store."""
+    if proposal.nothing:
+        terminal.usual.print(f"{name}: nothing changes", highlight=False)
+        return
+    if proposal.changes:
+        print_changes(terminal.wrong, name, proposal.changes, proposal.details)
+    for origin in proposal.origins:
+        terminal.wrong.print(f"{name}: {origin}", highlight=False, markup=False)
+    if yes or click.confirm(f"accept {name}?"):
+        proposal.store()
+        terminal.usual.print(f"{name}: accepted", highlight=False)
 
 
 def run_prune(folder: Path, dry_run: bool) -> int:

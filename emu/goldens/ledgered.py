@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, Self
 
 from emu.goldens.check import Checked
 from emu.ledger.writer import Cost, Result, Run, RunWriter
@@ -12,16 +14,26 @@ from emu.verify.reference import reference_elf
 
 
 class GoldenRuns:
-    """The runs of one command; nothing is written for a target before its first result."""
+    """The runs of one command; nothing is written for a target before its first result.
+
+    Used as a context manager, as :class:`emu.ledger.writer.RunWriter` is.
+    """
 
     def __init__(self, kind: str, elf: Path | None) -> None:
         self._kind, self._elf = kind, elf
         self._writers: dict[str, RunWriter] = {}
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._open.__exit__(*error)
 
     def add(self, target: str, result: Result, costs: Mapping[str, Cost]) -> None:
         """Keep a result of a target."""
         if target not in self._writers:
-            self._writers[target] = RunWriter(self._run(target))
+            self._writers[target] = self._open.enter_context(RunWriter(self._run(target)))
         self._writers[target].add(result, costs)
 
     def _run(self, target: str) -> Run:

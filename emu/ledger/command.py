@@ -5,12 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from emu.bench.report import number
 from emu.ledger import queries
 from emu.ledger.database import LedgerError, connect, ledger_path
 from emu.ledger.export import export
@@ -41,6 +43,13 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequenc
     if not console.is_terminal:
         console = Console(width=_FILE_WIDTH)  # nothing wraps in a file or a pipe, so nothing has to be cut
     console.print(table, markup=False)
+
+
+def _state(row: dict[str, Any]) -> str:
+    text = str(row["state"])
+    if row["exit_code"] is not None:
+        text += f", exit {row['exit_code']}"
+    return f"{text}: {row['message'].splitlines()[0]}" if row["message"] else text
 
 
 def _commit(row: dict[str, Any]) -> str:
@@ -76,7 +85,7 @@ def show_runs(path: Path | None, last: int) -> int:
                 r["results"],
                 r["wrong"],
                 f"{r['cases']:,}",
-                r["state"] if r["exit_code"] is None else f"{r['state']}, exit {r['exit_code']}",
+                _state(r),
             )
             for r in rows
         ),
@@ -86,12 +95,20 @@ def show_runs(path: Path | None, last: int) -> int:
 
 
 def show_run(path: Path | None, run: str) -> int:
-    """Results of one run."""
+    """Results of one run, and what it measured."""
     with closing(_open(path)) as connection:
         rows = queries.results_of(connection, run)
+        figures = queries.figures_of(connection, rows[0]["run"]) if rows else {}
     if not rows:
         raise UsageProblem(f"no results of a run {run!r}; 'emu history' lists the runs")
     _print_results(rows, "name")
+    told = [
+        (name, figure, *(number(value) for value in values.values()))
+        for name, measured in figures.items()
+        for figure, values in measured.items()
+    ]
+    if told:
+        _table(("name", "figure", "median", "low", "high"), told, ("median", "low", "high"))
     return 0
 
 
@@ -104,6 +121,7 @@ def show_name(path: Path | None, name: str) -> int:
             raise UsageProblem(f"nothing called {name!r} was ever run; known are {known}, ...")
         bad = queries.first_bad(connection, name)
         costs = queries.costs(connection, name)
+        figures = queries.figures(connection, name)
     _print_results(rows, "started")
     for one in bad:
         before = "never seen equal before" if one.good is None else f"last equal: {_place(one.good)}"
@@ -111,7 +129,19 @@ def show_name(path: Path | None, name: str) -> int:
     if costs:
         told = [(c["stage"], f"{c['instructions']:,}", f"{c['seconds']:.3f}") for c in costs]
         _table(("stage", "instructions", "seconds"), told, ("instructions", "seconds"))
+    _print_figures(figures)
     return 0
+
+
+def _print_figures(figures: list[dict[str, Any]]) -> None:
+    """A table for each figure, so that a trend is read from top to bottom."""
+    for figure, rows in groupby(figures, lambda row: str(row["figure"])):
+        print(f"\n{figure}")
+        told = [
+            (r["started"][:19], _commit(r), r["host"], *(number(r[v]) for v in ("median", "low", "high")))
+            for r in rows
+        ]
+        _table(("started", "commit", "host", "median", "low", "high"), told, ("median", "low", "high"))
 
 
 def _place(row: dict[str, Any]) -> str:

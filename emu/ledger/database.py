@@ -16,7 +16,7 @@ import platformdirs
 
 VARIABLE: Final = "EMU_LEDGER"
 OFF: Final = "off"
-VERSION: Final = 2
+VERSION: Final = 3
 _PATIENCE_SECONDS = 60.0
 _PAUSE_SECONDS = 0.002
 
@@ -25,8 +25,8 @@ CREATE TABLE runs (
     id TEXT PRIMARY KEY,
     started TEXT NOT NULL,      -- UTC, ISO 8601
     seconds REAL,               -- NULL while it runs, and for ever when it was killed
-    state TEXT NOT NULL,        -- running, finished, interrupted
-    kind TEXT NOT NULL,         -- kernels, exhaustive, models, model specs, golden check, golden record, ...
+    state TEXT NOT NULL,        -- running, finished, interrupted, failed
+    kind TEXT NOT NULL,         -- kernels, models, golden check, bench engine, mutate, ... (docs/goldens.md)
     program TEXT NOT NULL,
     commit_id TEXT,             -- of the folder that the run was started in
     dirty INTEGER,
@@ -79,7 +79,20 @@ CREATE TABLE sessions (         -- what happened on the line to a board
     board TEXT NOT NULL,        -- its MAC address, "" when it never answered
     build TEXT NOT NULL         -- what its agent said of the firmware
 );
-"""
+""",
+    2: """
+ALTER TABLE runs ADD COLUMN message TEXT NOT NULL DEFAULT '';
+CREATE TABLE figures (          -- what was measured, over the rounds of one run
+    run TEXT NOT NULL,
+    name TEXT NOT NULL,
+    figure TEXT NOT NULL,       -- of what, and in which unit
+    median REAL NOT NULL,
+    low REAL NOT NULL,
+    high REAL NOT NULL,
+    PRIMARY KEY (run, name, figure),
+    FOREIGN KEY (run, name) REFERENCES results(run, name) ON DELETE CASCADE
+);
+""",
 }
 """What makes the tables of the next version from those of a version; a new file takes all steps."""
 

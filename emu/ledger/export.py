@@ -10,10 +10,13 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
-from emu.ledger.queries import BAD, results_of, runs, sessions_of, stages_of
+from emu.ledger.queries import BAD, GOOD, figures_of, results_of, runs, sessions_of, stages_of
 from emu.ledger.writer import Result
 from emu.verify.errors import UsageProblem
 from emu.verify.records import write_whole, xml_text
+
+FAILURES = (*BAD, "survived")
+"""Verdicts that are failures of the tested code or of its tests; others that are not good are errors."""
 
 
 def export(connection: sqlite3.Connection, path: Path, last: int, kind: str | None = None) -> int:
@@ -33,9 +36,12 @@ def export(connection: sqlite3.Connection, path: Path, last: int, kind: str | No
 
 
 def _whole(connection: sqlite3.Connection, run: dict[str, Any]) -> dict[str, Any]:
-    """A run with its results, what their stages took, and what happened on the line."""
-    costs = stages_of(connection, run["id"])
-    results = [{**r, "stage_costs": costs.get(r["name"], {})} for r in results_of(connection, run["id"])]
+    """A run with its results, what their stages took, what was measured, and what happened on the line."""
+    costs, figures = stages_of(connection, run["id"]), figures_of(connection, run["id"])
+    results = [
+        {**r, "stage_costs": costs.get(r["name"], {}), "figures": figures.get(r["name"], {})}
+        for r in results_of(connection, run["id"])
+    ]
     return {**run, "results": results, "sessions": sessions_of(connection, run["id"])}
 
 
@@ -64,8 +70,8 @@ def _junit(found: list[dict[str, Any]]) -> bytes:
     root = ET.Element("testsuites")
     for run in found:
         results = run["results"]
-        wrong = [r for r in results if r["verdict"] != "equal"]
-        failures = sum(r["verdict"] in BAD for r in wrong)
+        wrong = [r for r in results if r["verdict"] not in GOOD]
+        failures = sum(r["verdict"] in FAILURES for r in wrong)
         suite = ET.SubElement(
             root,
             "testsuite",
@@ -83,7 +89,7 @@ def _junit(found: list[dict[str, Any]]) -> bytes:
 def _testcase(suite: ET.Element, kind: str, result: dict[str, Any]) -> None:
     time = f"{result['seconds']:.3f}"
     case = ET.SubElement(suite, "testcase", classname=f"emu.{kind}", name=result["name"], time=time)
-    if result["verdict"] == "equal":
+    if result["verdict"] in GOOD:
         return
-    tag = "failure" if result["verdict"] in BAD else "error"
+    tag = "failure" if result["verdict"] in FAILURES else "error"
     ET.SubElement(case, tag, type=result["verdict"], message=xml_text(result["message"]))

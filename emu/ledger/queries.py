@@ -10,6 +10,8 @@ from typing import Any
 
 BAD = ("mismatch", "board fault")
 """Verdicts that say something about the code under test."""
+GOOD = ("equal", "measured", "found", "killed", "equivalent", "unbuilt", "unreached")
+"""Verdicts that nobody has to look at: of code that is right, of benches, searches, mutants."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def runs(connection: sqlite3.Connection, last: int) -> list[dict[str, Any]]:
     """The last runs, the newest first, each with the number of its results that are not equal."""
     rows = connection.execute(
         "SELECT runs.*, COUNT(results.name) AS results, "
-        "COALESCE(SUM(results.verdict != 'equal'), 0) AS wrong, COALESCE(SUM(cases), 0) AS cases, "
+        f"COALESCE(SUM(results.verdict NOT IN {GOOD}), 0) AS wrong, COALESCE(SUM(cases), 0) AS cases, "
         "COALESCE(SUM(results.retries), 0) AS retries "
         "FROM runs LEFT JOIN results ON results.run = runs.id "
         "GROUP BY runs.id ORDER BY started DESC, runs.rowid DESC LIMIT ?",
@@ -183,6 +185,28 @@ def costs(connection: sqlite3.Connection, name: str) -> list[dict[str, Any]]:
         (name, name),
     )
     return [dict(row) for row in rows]
+
+
+def figures(connection: sqlite3.Connection, name: str) -> list[dict[str, Any]]:
+    """Every figure that was measured of a name, figure by figure, the oldest first."""
+    rows = connection.execute(
+        "SELECT figure, median, low, high, runs.id AS run, started, commit_id, dirty, host "
+        "FROM figures JOIN runs ON runs.id = figures.run WHERE name = ? "
+        "ORDER BY MIN(figures.rowid) OVER (PARTITION BY figure), started, runs.rowid",
+        (name,),
+    )
+    return [dict(row) for row in rows]
+
+
+def figures_of(connection: sqlite3.Connection, run: str) -> dict[str, dict[str, dict[str, float]]]:
+    """What a run measured: by name, by figure."""
+    rows = connection.execute(
+        "SELECT name, figure, median, low, high FROM figures WHERE run = ? ORDER BY rowid", (run,)
+    )
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for name, figure, *values in rows:
+        found.setdefault(name, {})[figure] = dict(zip(("median", "low", "high"), values, strict=True))
+    return found
 
 
 def stages_of(connection: sqlite3.Connection, run: str) -> dict[str, dict[str, dict[str, Any]]]:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Self
 
 from emu.ledger.commit import current_commit
 from emu.ledger.database import LedgerError, connect, ledger_error, ledger_path
+from emu.verify.verdict import EXIT_INTERRUPTED
 
 Statement = tuple[str, tuple[object, ...]]
 
@@ -62,6 +63,15 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class Figure:
+    """What was measured, over the rounds of one run; its unit is in its name."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Session:
     """What happened on the line to a board; see the table ``sessions``. ``board``: its MAC address."""
 
@@ -78,7 +88,9 @@ class Session:
 class RunWriter:
     """A run in the ledger. What was added is safe at once.
 
-    Trouble with the file never stops a run: ``notes`` says what went wrong, and writing ends.
+    Used as a context manager, so that no run stays open: one that an error leaves before :meth:`end` is kept
+    as interrupted (Ctrl-C, SIGTERM) or as failed, with the error. Trouble with the file never stops a run:
+    ``notes`` says what went wrong, and writing ends.
     """
 
     def __init__(self, run: Run, path: Path | None = None) -> None:
@@ -87,15 +99,35 @@ class RunWriter:
         self.notes: list[str] = []
         self._path = path or ledger_path()
         self._started = time.monotonic()
+        self._is_open = True
         self._try(lambda: self._begin(run))
 
-    def add(self, result: Result, costs: Mapping[str, Cost] = MappingProxyType({})) -> None:
-        """Keep a finished result; a later one of the same name replaces it. ``costs``: by stage."""
-        values = {"run": self.id, **result.__dict__}
-        statements = [_insert("results", values, "OR REPLACE")]
-        for stage, cost in costs.items():
-            named = {"run": self.id, "name": result.name, "stage": stage, **cost.__dict__}
-            statements.append(_insert("stages", named, "OR REPLACE"))
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not self._is_open:
+            return
+        if error is None or is_interruption(error):
+            self.end(EXIT_INTERRUPTED if error else 0, interrupted=error is not None)
+        else:
+            self._close("failed", None, str(error) or type(error).__name__)
+
+    def add(
+        self,
+        result: Result,
+        costs: Mapping[str, Cost] = MappingProxyType({}),
+        figures: Mapping[str, Figure] = MappingProxyType({}),
+    ) -> None:
+        """Keep a finished result; a later one of the same name replaces it.
+
+        ``costs``: by stage; ``figures``: what was measured, by name.
+        """
+        statements = [_insert("results", {"run": self.id, **result.__dict__}, "OR REPLACE")]
+        for table, key, parts in (("stages", "stage", costs), ("figures", "figure", figures)):
+            for part, value in parts.items():
+                named = {"run": self.id, "name": result.name, key: part, **value.__dict__}
+                statements.append(_insert(table, named, "OR REPLACE"))
         self._try(lambda: self._execute(*statements))
 
     def tell(self, session: Session) -> None:
@@ -108,10 +140,13 @@ class RunWriter:
 
     def end(self, exit_code: int, interrupted: bool = False) -> None:
         """The run is over."""
-        state = "interrupted" if interrupted else "finished"
+        self._close("interrupted" if interrupted else "finished", exit_code)
+
+    def _close(self, state: str, exit_code: int | None, message: str = "") -> None:
+        self._is_open = False
         seconds = time.monotonic() - self._started
-        statement = "UPDATE runs SET state = ?, seconds = ?, exit_code = ? WHERE id = ?"
-        self._try(lambda: self._execute((statement, (state, seconds, exit_code, self.id))))
+        statement = "UPDATE runs SET state = ?, seconds = ?, exit_code = ?, message = ? WHERE id = ?"
+        self._try(lambda: self._execute((statement, (state, seconds, exit_code, message, self.id))))
 
     def _begin(self, run: Run) -> None:
         commit, dirty = current_commit()
@@ -146,6 +181,13 @@ class RunWriter:
         except LedgerError as error:
             self.notes.append(f"this run is not in the ledger from here on: {error}")
             self._path = None
+
+
+def is_interruption(error: BaseException | None) -> bool:
+    """Whether it is Ctrl-C, or what somebody made of it: a compiler that it stopped raises what it likes."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _insert(table: str, values: Mapping[str, object], conflict: str = "") -> Statement:

@@ -92,13 +92,14 @@ def verify_models(
             resumed_text(len(known), plural(len(campaign.weights), "model")), highlight=False
         )
     interrupted = False
-    try:
-        with progress(terminal.usual, campaign.total) as step:
-            campaign.run(known, step)
-    except KeyboardInterrupt:
-        interrupted = True
-    code = exit_code((r.verdict for r in campaign.reports), interrupted)
-    campaign.writer.end(code, interrupted)
+    with campaign.writer as writer:
+        try:
+            with progress(terminal.usual, campaign.total) as step:
+                campaign.run(known, step)
+        except KeyboardInterrupt:
+            interrupted = True
+        code = exit_code((r.verdict for r in campaign.reports), interrupted)
+        writer.end(code, interrupted)
     _tell(terminal, campaign, interrupted)
     _write(request, campaign.reports, image, elf)
     return code

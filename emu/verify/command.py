@@ -288,16 +288,16 @@ def _many(
     mark = fingerprint(sources, options, request.spec, what)
     known = taken_over(mark, request.resume)
     known = {s: r for s, r in known.items() if any(k.symbol == s for k in chosen)}
-    ledger = LedgerListener(describe_run(what, options, sha256, mark), listen, known)
-    if request.exhaustive:
-        part = parse_slice(request.part)
-        campaign = run_exhaustive(chosen, options, make, part, sources, ledger)
-    else:
-        memory = Memory(default_folder() if request.memory else None)
-        campaign = run_sampled(chosen, options, make, memory, ledger, known)
-    if request.resume:
-        campaign.notes.append(resumed_text(len(known), plural(len(chosen), "kernel")))
-    ledger.end(campaign, _exit_code(campaign))
+    with LedgerListener(describe_run(what, options, sha256, mark), listen, known) as ledger:
+        if request.exhaustive:
+            part = parse_slice(request.part)
+            campaign = run_exhaustive(chosen, options, make, part, sources, ledger)
+        else:
+            memory = Memory(default_folder() if request.memory else None)
+            campaign = run_sampled(chosen, options, make, memory, ledger, known)
+        if request.resume:
+            campaign.notes.append(resumed_text(len(known), plural(len(chosen), "kernel")))
+        ledger.end(campaign, _exit_code(campaign))
     return campaign
 
 

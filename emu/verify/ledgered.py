@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Self
 
 from emu.ledger.database import LedgerError
 from emu.ledger.writer import Result, Run, RunWriter, finished_equal
@@ -41,7 +42,10 @@ def resumed_text(known: int, wanted: str) -> str:
 
 
 class LedgerListener:
-    """Listens to a campaign, writes what is finished, and passes everything on to ``listen``."""
+    """Listens to a campaign, writes what is finished, and passes everything on to ``listen``.
+
+    Used as a context manager, as :class:`emu.ledger.writer.RunWriter` is.
+    """
 
     def __init__(self, run: Run, listen: Listener, known: Mapping[str, Result]) -> None:
         """``known``: results that a resumed run takes over from the run before."""
@@ -50,6 +54,12 @@ class LedgerListener:
         self._told: set[str] = set(known)
         for result in known.values():
             self._writer.add(result)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._writer.__exit__(*error)
 
     def __call__(self, campaign: Campaign, symbol: str, running: int) -> None:
         """After every event of the campaign. What is told as finished is in the ledger before it is told."""

@@ -67,29 +67,33 @@ def verify_model_specs(
         source_fingerprint(image.sha256, options), options, spec, f"models {examples} {example}"
     )
     known = taken_over(mark, resume)
-    writer = RunWriter(describe_run("model specs", options, image.sha256, mark))
     results: list[ModelResult] = []
     interrupted = False
-    try:
-        for model in load_models(spec).values():
-            if model.symbol in known:
-                found = known[model.symbol]
-                writer.add(found)
-                terminal.usual.print(f"{model.symbol}: equal in the run before", highlight=False)
-                results.append(ModelResult(model.symbol, found.cases, found.stages, 0, StageRun(), 0.0))
-                continue
-            runner = ModelRunner(model, image, options)
-            result = _verify(model, runner, options, examples, example, terminal)
-            results.append(result)
-            writer.add(_kept(result))
-            console = terminal.usual if result.found.verdict is Verdict.EQUAL else terminal.wrong
-            for line in _lines(result, spec, elf):
-                console.print(Text(line), soft_wrap=True)
-    except KeyboardInterrupt:
-        interrupted = True
-        terminal.wrong.print(f"interrupted: {RESUME}", highlight=False)
-    code = exit_code((r.found.verdict for r in results), interrupted)
-    writer.end(code, interrupted)
+
+    def one(model: ModelSpec, writer: RunWriter) -> None:
+        if model.symbol in known:
+            found = known[model.symbol]
+            writer.add(found)
+            terminal.usual.print(f"{model.symbol}: equal in the run before", highlight=False)
+            results.append(ModelResult(model.symbol, found.cases, found.stages, 0, StageRun(), 0.0))
+            return
+        runner = ModelRunner(model, image, options)
+        result = _verify(model, runner, options, examples, example, terminal)
+        results.append(result)
+        writer.add(_kept(result))
+        console = terminal.usual if result.found.verdict is Verdict.EQUAL else terminal.wrong
+        for line in _lines(result, spec, elf):
+            console.print(Text(line), soft_wrap=True)
+
+    with RunWriter(describe_run("model specs", options, image.sha256, mark)) as writer:
+        try:
+            for model in load_models(spec).values():
+                one(model, writer)
+        except KeyboardInterrupt:
+            interrupted = True
+            terminal.wrong.print(f"interrupted: {RESUME}", highlight=False)
+        code = exit_code((r.found.verdict for r in results), interrupted)
+        writer.end(code, interrupted)
     for note in writer.notes:
         terminal.wrong.print(Text(note), soft_wrap=True)
     if json_file is not None:

@@ -174,6 +174,6 @@ def test_a_ledger_of_version_1_is_migrated_with_all_that_is_in_it(path: Path) ->
     writer.add(Result("ternary random:1", "equal", stages=54), {"emb": Cost(1, 0.1)})
     assert not writer.notes
     with closing(connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone()[0] == 2
+        assert connection.execute("PRAGMA user_version").fetchone()[0] == database.VERSION
         assert [r["stages"] for r in queries.trend(connection, "exp_array")] == [0]
         assert len(queries.costs(connection, "ternary random:1")) == 1
