@@ -48,6 +48,8 @@ class Tensor:
     a multiple of the item size when ``natural`` is true. ``fill``: a function (dims, rng, array) that
     corrects an array after generation: padding, packed layouts, tables. It is a projection (filling twice
     changes nothing more, given the same rng), so it can be applied again after an element was shrunk.
+    ``margin``: bytes on both sides, up to 64, that the function may read though they must not matter: vector
+    code reads whole blocks, and one block ahead.
     ``neutral``: the element value that contributes nothing; shrinking replaces elements by it and counts the
     others. ``valid`` gives the mask (or slice) of elements that are compared; the default, all, is right
     whenever untouched elements stay as they were.
@@ -83,6 +85,7 @@ class Tensor:
     fill: Callable[[Dims, np.random.Generator, np.ndarray[Any, Any]], None] | None = None
     neutral: int = 0
     valid: Callable[[Dims], Any] | None = None
+    margin: int = 0
 
 
 @dataclass(frozen=True)

@@ -73,13 +73,14 @@ class Integers(Family):
         return rng.integers(self.low, self.high, n, self.dtype.type, endpoint=True)
 
     def small(self, rng: np.random.Generator, n: int) -> Array:
-        """Values around zero."""
-        low, high = max(self.low, -9), min(self.high, 9)
+        """Values around zero, or at the end that is nearest to it."""
+        low, high = max(self.low, min(self.high, 0) - 9), min(self.high, 9)
         return rng.integers(low, max(low, high), n, self.dtype.type, endpoint=True)
 
     def ends(self, rng: np.random.Generator, high: Array) -> Array:
         """Values near one end or the other."""
-        quarter = max((self.high - self.low) // 8, 1)
+        span = self.high - self.low
+        quarter = max(span // 8, min(span, 1))
         near = rng.integers(0, quarter, high.size, np.uint64, endpoint=True)
         up = np.uint64(self.high & 0xFFFFFFFFFFFFFFFF) - near
         down = np.uint64(self.low & 0xFFFFFFFFFFFFFFFF) + near

@@ -200,8 +200,11 @@ def _has_empty_input(kernel: Kernel, case: Case) -> bool:
 
 
 def _permit(engine: Engine, layout: Layout) -> None:
-    """Inputs may be read, outputs read and written; guard zones may not be touched."""
+    """Inputs may be read, outputs read and written; guard zones not touched beyond a tensor's margin."""
     shadow = engine.memory.shadow
+    for slot in layout.slots:
+        if margin := slot.tensor.margin:
+            shadow.allow(engine.arena.start + slot.start - margin, slot.size + 2 * margin, READ | INIT)
     for slot in layout.slots:
         if slot.size:
             perm = READ | INIT if slot.tensor.role == "in" else READ | WRITE | INIT

@@ -29,6 +29,7 @@ from emu.kernels.spec import (
 )
 from emu.verify.errors import UsageProblem
 from emu.verify.families import family
+from emu.verify.layout import GUARD
 from emu.verify.shapes import all_dims, fixed_value, scalars, shape_of, tensors, valid_mask
 from emu.verify.spectypes import check_types
 
@@ -179,6 +180,8 @@ def _check_tensor(kernel: Kernel, tensor: Tensor) -> None:
         raise _complain(kernel, f"{what}: role {tensor.role!r} is not in, out or inout")
     if tensor.align < 1 or tensor.align & (tensor.align - 1) or tensor.align > 4096:
         raise _complain(kernel, f"{what}: align {tensor.align} is not a power of two up to 4096")
+    if not 0 <= tensor.margin <= GUARD:
+        raise _complain(kernel, f"{what}: margin {tensor.margin} is not 0 to {GUARD} bytes")
     if not isinstance(tensor.shape, tuple):
         raise _complain(kernel, f'{what}: shape must be a tuple, e.g. ("n",), not {tensor.shape!r}')
     if tensor.role != "out":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,22 @@ def test_reads_outside_trap_although_the_result_is_right(strange, symbol, words)
     assert failure.outcome.fault.kind == "read outside of the buffers"
     assert words in failure.outcome.fault.message
     assert verify(strange, plain(symbol), bounds=False).bad == 0
+
+
+@pytest.mark.parametrize(
+    ("symbol", "margin", "kind"),
+    [
+        ("reads_behind", 1, ""),
+        ("reads_before", 3, ""),
+        ("reads_before", 2, "read outside of the buffers"),
+        ("writes_behind", 64, "write outside of the buffers"),
+    ],
+)
+def test_a_margin_may_be_read_as_far_as_it_goes(strange, symbol, margin, kind):
+    kernel = plain(symbol)
+    params = tuple(p if p.name == "n" else replace(p, margin=margin) for p in kernel.params)
+    failure = verify(strange, replace(kernel, params=params), bounds=True).failure
+    assert (failure.outcome.fault.kind if failure else "") == kind
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def test_good_spec_loads(write):
         ('("rows", "cols")', '"rows"', "shape must be a tuple"),
         ('values="s8"', 'values="s9"', "no value family 's9'"),
         ('values="s8"', 'values="s8", align=3', "align 3 is not a power of two"),
+        ('values="s8"', 'values="s8", margin=65', "margin 65 is not 0 to 64 bytes"),
         ('role="out"', 'role="output"', "role 'output'"),
         ('Scalar("rows", "int32", "rows")', 'Scalar("rows", "int32", "count")', "'count' is no dimension"),
         ('Scalar("rows", "int32", "rows")', 'Scalar("rows", "int32", values="odd")', "no value family 'odd'"),
