@@ -347,12 +347,17 @@ def lockstep(elf: Path, symbol: str, args: tuple[str, ...], **options: Any) -> i
     likewise as long as they execute the same instructions, then the bytes that they leave in the buffers and
     in named data, and the result. Exit code: 0 no difference, 1 a difference.
     """
+    from rich.console import Console
+
     from emu.debug.difference import json_object
     from emu.debug.lockstep import first_difference
+    from emu.terminal import progress
 
     with _input_errors():
         engines, calls = _two(elf, symbol, args, options)
-        found = first_difference(*engines, *calls)
+        with progress(Console(stderr=True)) as step:
+            step(f"{symbol} on both engines", 0)
+            found = first_difference(*engines, *calls)
     if found is None:
         click.echo("null" if options["as_json"] else "no difference")
         return 0

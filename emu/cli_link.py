@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from emu.cli_errors import guarded
+from emu.cli_options import QUIET
 
 if TYPE_CHECKING:
     from emu.link.discover import Found
@@ -25,9 +26,14 @@ def boards(urls: tuple[str, ...], probe: bool) -> int:
 
     Exit code: 0; 3 when a given URL has no agent.
     """
-    from emu.link.discover import find_boards
+    from rich.console import Console
 
-    found = find_boards(urls, probe)
+    from emu.link.discover import find_boards
+    from emu.terminal import progress
+
+    with progress(Console(stderr=True)) as step:
+        step("asking ports for their boards", 0)
+        found = find_boards(urls, probe)
     if not found:
         click.echo("no serial ports on this machine; name a URL (socket://host:port, rfc2217://host:port)")
     for board in found:
@@ -67,31 +73,44 @@ def _tell(board: Found) -> None:
     help="How the board is brought into download mode (esptool's --before).",
 )
 @click.option("--stub/--no-stub", default=True, help="Let esptool run its own loader on the chip.")
+@QUIET
 @guarded
 def flash(
-    port: str, elf: Path | None, boot: bool, model: Path | None, baud: int, reset: str, stub: bool
+    port: str,
+    elf: Path | None,
+    boot: bool,
+    model: Path | None,
+    baud: int,
+    reset: str,
+    stub: bool,
+    quiet: bool,
 ) -> int:
     """Put the agent on a board: into RAM (default), or with --boot into flash; a model beside it.
 
     Exit code: 0 done, 2 wrong use, 3 the board cannot be reached.
     """
+    from emu.link.esptool_log import esptool_told
     from emu.link.flashing import BOOT_OFFSET, MODEL_OFFSET, bootable, load_into_ram, write_into_flash
     from emu.models.modelfile.reader import ModelFile
     from emu.verify.reference import agent_elf
 
     image = elf or agent_elf()
-    pieces = [(BOOT_OFFSET, bootable(image))] if boot else []
+    pieces = []
     if model is not None:
         data = model.read_bytes()
         ModelFile(data, str(model))
         pieces.append((MODEL_OFFSET, data))
-    if pieces:
-        write_into_flash(port, pieces, baud, reset, stub)
-        for offset, data in pieces:
-            click.echo(f"{len(data):,} bytes at {offset:#x} of the flash, verified")
-    if not boot:
-        load_into_ram(port, image, baud, reset)
-        click.echo(f"{image.name} runs from RAM until the next reset")
+    with esptool_told(quiet):
+        if boot:
+            pieces.insert(0, (BOOT_OFFSET, bootable(image)))
+        if pieces:
+            write_into_flash(port, pieces, baud, reset, stub)
+        if not boot:
+            load_into_ram(port, image, baud, reset)
+    told = [f"{len(data):,} bytes at {offset:#x} of the flash, verified" for offset, data in pieces]
+    told += [] if boot else [f"{image.name} runs from RAM until the next reset"]
+    for line in () if quiet else told:
+        click.echo(line)
     return 0
 
 
@@ -100,8 +119,9 @@ def flash(
 @click.option("-o", "--out", type=_FILE, help="Result file, for --readings and to be shared.")
 @click.option("--elf", type=_FILE, help="Default: the bundled agent.")
 @click.option("--baud", type=click.IntRange(9600, 5_000_000), help="Speed of the line, if it can change.")
+@QUIET
 @guarded
-def selftest(port: str, out: Path | None, elf: Path | None, baud: int | None) -> int:
+def selftest(port: str, out: Path | None, elf: Path | None, baud: int | None, quiet: bool) -> int:
     """Ask a board what documents leave open: contested facts, alignment, coprocessors, floats, the line.
 
     Exit code: 0 everything fits, 1 something fits no known reading or differs, 3 link fault, 4 board fault.
@@ -109,4 +129,4 @@ def selftest(port: str, out: Path | None, elf: Path | None, baud: int | None) ->
     from emu.link.selftest_command import run_selftest
     from emu.verify.reference import agent_elf
 
-    return run_selftest(port, elf or agent_elf(), out, baud)
+    return run_selftest(port, elf or agent_elf(), out, baud, quiet)

@@ -9,6 +9,7 @@ from typing import Any
 import rich_click as click
 
 from emu.cli_errors import guarded
+from emu.cli_options import QUIET
 
 _FILE = click.Path(path_type=Path)
 _GENERATORS = ("c", "assembly", "binary")
@@ -57,6 +58,8 @@ _STATUSES = ("killed", "survived", "equivalent", "tool error", "unbuilt", "unrea
 @click.option("--only", multiple=True, metavar="ID", help="Of the sample these alone, by name.")
 @click.option("--page", type=_FILE, help="Write the tables as a page (docs/mutation.md).")
 @click.option("--list", "dry_run", is_flag=True, help="Only name the mutants.")
+@click.option("--json", "json_file", type=_FILE, help="Write all results as JSON; - for standard output.")
+@QUIET
 @guarded
 def mutate(**options: Any) -> int:
     """Plant small faults in the firmware, one at a time, and count how many are found.

@@ -29,7 +29,7 @@ from emu.terminal import Terminal, narration
 from emu.verify.casefile import load, save
 from emu.verify.errors import UsageProblem
 from emu.verify.image_check import check_image
-from emu.verify.modelspec import load_models
+from emu.verify.modelspec import check_stages, load_models
 from emu.verify.records import write_whole
 from emu.verify.reference import reference_elf
 from emu.verify.selection import similar
@@ -169,6 +169,7 @@ def bisect_spec(request: SpecRequest) -> int:
     runs = []
     for model in models.values():
         check_image(bad, [model.kernel()])
+        check_stages(model, bad)
         runs += list(spec_runs(model, request.examples, request.seed, request.example))
     subject = {
         "what": "spec",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,24 +40,6 @@ def compare_digests(
     if not wrong and failed == golden.failed:
         return None
     return WrongStage(wrong[0] if wrong else "", wrong, len(order), failed)
-
-
-def first_by_halving(order: Sequence[str], is_wrong: Callable[[str], bool]) -> str:
-    """The first wrong stage on a target that shows one stage per run; "" when the last one is right.
-
-    About log2(len(order)) runs. It supposes that what is wrong stays wrong: an error that cancels out later
-    is only found by a target that shows all stages (one run, digests).
-    """
-    low, high = 0, len(order) - 1
-    if high < 0 or not is_wrong(order[high]):
-        return ""
-    while low < high:
-        middle = (low + high) // 2
-        if is_wrong(order[middle]):
-            high = middle
-        else:
-            low = middle + 1
-    return order[low]
 
 
 def piece_differs(shown: Shown, golden: AnyArray) -> bool:

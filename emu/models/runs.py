@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,16 +64,15 @@ def draw(
     names = t2i_stages(request.steps)
     recorder = Recorder(tuple(patterns))
     wanted = chooser(patterns, names) if patterns else None
-    watch, clock = Stopwatch(progress), StageClock() if times else None
+    watch = Stopwatch(progress)
     if target == "mirror":
-        run = _draw_mirror(file, request, recorder if patterns else None, digests, watch, clock)
+        run = _draw_mirror(file, request, recorder if patterns else None, digests, watch, times)
     else:
         assert elf is not None
-        run = _draw_image(file, request, elf, (recorder, wanted) if wanted else None, digests, watch, clock)
+        run = _draw_image(file, request, elf, (recorder, wanted) if wanted else None, digests, watch, times)
     run.digests = in_order(run.digests, names)
     run.stages = {name: recorder.stages[name] for name in names if name in recorder.stages}
     run.step_seconds = watch.steps
-    run.stage_seconds = dict(clock.seconds) if clock is not None else {}
     return run
 
 
@@ -82,15 +82,16 @@ def _draw_mirror(
     recorder: Recorder | None,
     digests: bool,
     watch: Stopwatch,
-    clock: StageClock | None,
+    times: bool,
 ) -> Run:
-    mirror, table = T2iMirror(file), Digests()
-    taps: list[Tap] = [tap for tap in (clock, recorder, table if digests else None) if tap is not None]
+    mirror, table, clock = T2iMirror(file), Digests(), StageClock()
+    wanted = (clock if times else None, recorder, table if digests else None)
+    taps: list[Tap] = [tap for tap in wanted if tap is not None]
     watch.started = watch._last = time.perf_counter()
-    if clock is not None:
-        clock.start()
+    clock.start()
     picture: U8Array = mirror.run(request, chain(*taps) if taps else None, watch)
-    return Run(picture, digests=table.values, seconds=time.perf_counter() - watch.started)
+    seconds = time.perf_counter() - watch.started
+    return Run(picture, digests=table.values, seconds=seconds, stage_seconds=dict(clock.seconds))
 
 
 def _draw_image(
@@ -100,11 +101,13 @@ def _draw_image(
     taps: Any,
     digests: bool,
     watch: Stopwatch,
-    clock: StageClock | None,
+    times: bool,
 ) -> Run:
+    from emu.models.costs import StageCosts
     from emu.models.on_image import ImageT2i
 
     image = ImageT2i(file, elf)
+    costs = StageCosts(image.engine)
     done = 0
 
     def step(call: object) -> None:
@@ -113,18 +116,17 @@ def _draw_image(
         watch(done)
 
     image.engine.hook("flow_step", step)
-    if clock is not None:
-        image.engine.hook("emu_tap_tensor", lambda call: clock(call.string(call.argument(0)).decode()))
-        clock.start()
     watch.started = watch._last = time.perf_counter()
     tap, wanted = taps or (None, None)
-    picture = image.run(request, _shaped(tap) if tap else None, wanted, digests or clock is not None)
+    with costs if times else nullcontext():
+        picture = image.run(request, _shaped(tap) if tap else None, wanted, digests or times)
     out = image.outcome
     seconds = time.perf_counter() - watch.started
     return Run(
         picture,
         digests=out.digests,
         seconds=seconds,
+        stage_seconds=dict(costs.seconds),
         instructions=out.instructions,
         arena_high=out.arena_high,
         slow_high=out.slow_high,

@@ -76,6 +76,7 @@ class Campaign:
         try:
             for event in pool.run(in_time):
                 if event is None or event.kind == "progress":
+                    self.listen(len(results), wanted, None)
                     continue
                 result = event.value if event.kind == "result" else _failed(event.task, str(event.value))
                 if result.status is Status.SURVIVED and not result.looked_at:

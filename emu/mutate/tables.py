@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from rich.console import Console
 from rich.table import Table
 
 from emu.mutate.result import Result, Status, reasons
 from emu.mutate.score import Score, by_generator, by_kernel, by_rule, grouped, score, share
+from emu.terminal import Terminal
 
 _HEAD = (
     "killed",
@@ -46,9 +46,9 @@ def rows(scores: Mapping[str, Score]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def print_campaign(console: Console, results: Iterable[Result]) -> None:
+def print_campaign(terminal: Terminal, results: Iterable[Result]) -> None:
     """Tables by generator and kernel, the survivors, and one line with the verdict."""
-    every = list(results)
+    every, console = list(results), terminal.usual
     for title, key in (("generator", by_generator), ("kernel", by_kernel)):
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column(title, no_wrap=True)
@@ -59,7 +59,7 @@ def print_campaign(console: Console, results: Iterable[Result]) -> None:
         console.print(table)
         console.print()
     for line in survivor_lines(every):
-        console.print(line, markup=False, highlight=False)
+        terminal.wrong.print(line, markup=False, highlight=False)
     console.print(summary(every), markup=False, highlight=False, soft_wrap=True)
 
 

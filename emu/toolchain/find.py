@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from emu.toolchain.errors import ToolchainError
-from emu.toolchain.install import install_missing
+from emu.toolchain.install import install_missing, told_on_stderr
 from emu.toolchain.plugin import build_plugin
 from emu.toolchain.selftest import check
 from emu.toolchain.tools import Toolchain, binutils_version, gcc_version
@@ -44,8 +44,9 @@ def find_toolchain(install: bool = False) -> Toolchain:
     except ToolchainError:
         if not install or "EMU_GCC" in os.environ:
             raise
-    install_missing()
-    return search()
+    with told_on_stderr() as say:
+        install_missing(say)
+        return search()
 
 
 def search() -> Toolchain:

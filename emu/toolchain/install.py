@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
+from rich.console import Console
+
+from emu.terminal import progress
 from emu.toolchain.apt import os_release
 from emu.toolchain.errors import ToolchainError
 from emu.toolchain.plugin import host_compiler
@@ -14,12 +17,20 @@ from emu.toolchain.process import clean_env, run
 from emu.toolchain.unpacked import FIRST_GOOD_RELEASE, PACKAGES, install_unpacked, unpacked_gcc
 
 
-def say_on_stderr(text: str) -> None:
-    """Default reporter of the steps."""
-    print(f"toolchain: {text}", file=sys.stderr, flush=True)
+@contextmanager
+def told_on_stderr() -> Iterator[Callable[[str], None]]:
+    """A reporter of steps: a line for each on standard error, and a bar below them on a terminal."""
+    console = Console(stderr=True)
+    with progress(console) as step:
+
+        def say(text: str) -> None:
+            step("toolchain", 0)
+            console.print(f"toolchain: {text}", markup=False, highlight=False, soft_wrap=True)
+
+        yield say
 
 
-def install_missing(say: Callable[[str], None] = say_on_stderr) -> None:
+def install_missing(say: Callable[[str], None]) -> None:
     """Make a compiler available that `find_toolchain` accepts, knowing that it now finds none.
 
     As root on Debian 13 and newer the packages are installed; elsewhere on Debian they are unpacked into

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
 import rich_click as click
+from rich.console import Console
 
 from emu.image import load_image
 from emu.numerics.subnormals import subnormals_work
+from emu.terminal import progress
 from emu.toolchain.doctor import Check, checks, report
 from emu.verify.reference import reference_elf
 
@@ -23,13 +25,15 @@ def print_report() -> int:
 
     A missing compiler is told but is no failure: the reference image runs without one.
     """
-    needed = [
-        _check("python", _python),
-        _check("packages", _packages),
-        _check("floating point", _floats),
-        _check("reference image", _image),
-    ]
-    compiler = checks()
+    with progress(Console(stderr=True)) as step:
+        step("looking at this machine", 0)
+        needed = [
+            _check("python", _python),
+            _check("packages", _packages),
+            _check("floating point", _floats),
+            _check("reference image", _image),
+        ]
+        compiler = checks()
     click.echo("To verify firmware images:\n" + report(needed))
     click.echo("\nTo build the firmware (only needed to change it):\n" + report(compiler))
     return 0 if all(c.ok for c in needed) else 5

@@ -20,7 +20,7 @@ from emu.verify.compare import Difference, difference
 from emu.verify.errors import TargetFault, UsageProblem
 from emu.verify.image_check import check_image
 from emu.verify.image_target import ImageTarget
-from emu.verify.modelspec import DTYPES, TAP, ModelSpec, address_of, pointer_of
+from emu.verify.modelspec import DTYPES, TAP, ModelSpec, address_of, check_stages, pointer_of
 from emu.verify.options import Options
 from emu.verify.target import MirrorTarget
 from emu.verify.verdict import Verdict
@@ -56,12 +56,8 @@ class ModelRunner:
         self._target = ImageTarget(image, replace(options, bounds=False))
         self._target.repeats = False
         self._places = {name: address_of(image, at.where) for name, at in spec.stages.items()}
+        check_stages(spec, image)
         self._has_taps = TAP in image.symbols
-        if not self._has_taps and not self._places:
-            raise UsageProblem(
-                f"{image.name} shows no stages: build it with -DEMU_TAPS (EMU_STAGE of emu_tap.h), or give "
-                "the model's spec places for its stages (stages={NAME: At(...)})"
-            )
 
     def run(self, case: Case) -> StageRun:
         """Both sides. Raises ToolError when the mirror fails."""

@@ -140,6 +140,15 @@ def load_models(path: Path) -> dict[str, ModelSpec]:
     return found
 
 
+def check_stages(spec: ModelSpec, image: Image) -> None:
+    """Raises UsageProblem for an image that shows no stage of the model."""
+    if TAP not in image.symbols and not spec.stages:
+        raise UsageProblem(
+            f"{image.name} shows no stages: build it with -DEMU_TAPS (EMU_STAGE of emu_tap.h), or give "
+            "the model's spec places for its stages (stages={NAME: At(...)})"
+        )
+
+
 def address_of(image: Image, text: str) -> int:
     """The address of ``symbol``, ``&symbol+16`` or ``0x4037...``. Raises UsageProblem, SymbolError."""
     if re.fullmatch(r"0x[0-9a-fA-F]+", text):

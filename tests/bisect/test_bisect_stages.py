@@ -1,14 +1,11 @@
-"""The first wrong stage: by one run that shows all of them, and by halving where a run shows one."""
+"""The first wrong stage, by one run that shows all of them."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-import pytest
 
 from emu.bisect.model_runs import Golden
-from emu.bisect.stages import compare_digests, expected_piece, first_by_halving, piece_differs
+from emu.bisect.stages import compare_digests, expected_piece, piece_differs
 from emu.bisect.watch import Shown
 from emu.models.guest import Piece
 from emu.models.stages import stage_digest
@@ -66,24 +63,6 @@ def test_runs_that_end_at_the_same_place_are_compared_up_to_it():
     shorter = {name: right.digests[name] for name in list(right.digests)[:12]}
     assert compare_digests(right, shorter, ("conv12", 3)) is None
     assert compare_digests(right, shorter, ("conv12", 4)) is not None
-
-
-@pytest.mark.parametrize("first", range(20))
-def test_halving_needs_about_log2_runs(first: int):
-    order = [f"conv{i}" for i in range(20)]
-    asked: list[str] = []
-
-    def is_wrong(name: str) -> bool:
-        asked.append(name)
-        return order.index(name) >= first
-
-    assert first_by_halving(order, is_wrong) == f"conv{first}"
-    assert len(asked) <= math.ceil(math.log2(20)) + 1
-
-
-def test_halving_says_when_the_last_stage_is_right():
-    assert first_by_halving(["a", "b"], lambda name: False) == ""
-    assert first_by_halving([], lambda name: True) == ""
 
 
 def shown(values: np.ndarray, first: int, pitch: int, total: int) -> Shown:

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import shutil
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from click.testing import Result as Output
 from rich.console import Console
 
 from emu.cli import main
-from emu.ledger import database, queries
+from emu.ledger import queries
 from emu.ledger.database import connect
 from emu.ledger.writer import Cost, Result, Run, RunWriter, Session
 from emu.models.modelfile.kinds import Kind
@@ -159,21 +158,3 @@ def test_exports_have_stages_and_sessions(path: Path, tmp_path: Path) -> None:
     rows = list(csv.DictReader((tmp_path / "h.csv").read_text().splitlines()))
     assert [row["stages"] for row in rows][:2] == ["54", "54"]
     assert emu("history", "export", "-o", tmp_path / "h.data").exit_code == 2
-
-
-def test_a_ledger_of_version_1_is_migrated_with_all_that_is_in_it(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as old:
-        old.executescript(database._TABLES + "PRAGMA user_version = 1;")
-        old.execute("INSERT INTO runs (id, started, state, kind, program, target) VALUES "
-                    "('r1', '2026-01-01T00:00:00', 'finished', 'kernels', 'emu 0', 'image')")  # fmt: skip
-        old.execute("INSERT INTO results (run, name, verdict, cases, differ, instructions, seconds) VALUES "
-                    "('r1', 'exp_array', 'equal', 200, 0, 5, 0.1)")  # fmt: skip
-        old.commit()
-    assert emu("history", "show", "r1").exit_code == 0
-    writer = RunWriter(Run("models", "image", "test"))
-    writer.add(Result("ternary random:1", "equal", stages=54), {"emb": Cost(1, 0.1)})
-    assert not writer.notes
-    with closing(connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone()[0] == database.VERSION
-        assert [r["stages"] for r in queries.trend(connection, "exp_array")] == [0]
-        assert len(queries.costs(connection, "ternary random:1")) == 1

@@ -210,10 +210,11 @@ def test_a_result_of_other_examples_is_judged_again(base: Base, folder: Path, tm
 
     def judged() -> list[str]:
         news: list[str] = []
-        campaign = Campaign(
-            base, KERNELS, settings, file, 1, listen=lambda done, wanted, r: news.append(r.mutant.ident)
-        )
-        campaign.run([mutant])
+
+        def listen(done: int, wanted: int, result: Result | None) -> None:
+            news.extend([] if result is None else [result.mutant.ident])
+
+        Campaign(base, KERNELS, settings, file, 1, listen=listen).run([mutant])
         return news
 
     assert judged() == [mutant.ident]
