@@ -12,6 +12,8 @@ BAD = ("mismatch", "board fault")
 """Verdicts that say something about the code under test."""
 GOOD = ("equal", "measured", "found", "killed", "equivalent", "unbuilt", "unreached")
 """Verdicts that nobody has to look at: of code that is right, of benches, searches, mutants."""
+ONE_CASE = ("example", "replay")
+"""Kinds of runs of a single case: equal there says nothing of the others."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def results_of(connection: sqlite3.Connection, run: str) -> list[dict[str, Any]]
 def trend(connection: sqlite3.Connection, name: str) -> list[dict[str, Any]]:
     """Every result of a name, the oldest first, with what is known of its run."""
     rows = connection.execute(
-        "SELECT results.*, started, seed, commit_id, dirty, image_sha256, target, board, fingerprint "
+        "SELECT results.*, started, kind, seed, commit_id, dirty, image_sha256, target, board, fingerprint "
         "FROM results JOIN runs ON runs.id = results.run WHERE name = ? ORDER BY started, runs.rowid",
         (name,),
     )
@@ -95,7 +97,7 @@ def first_bad(connection: sqlite3.Connection, name: str) -> list[FirstBad]:
         target = result["target"]
         if result["verdict"] in BAD:
             bad.setdefault(target, result)
-        elif result["verdict"] == "equal":
+        elif result["verdict"] == "equal" and result["kind"] not in ONE_CASE:
             good[target] = result
             bad.pop(target, None)
     return [FirstBad(name, target, good.get(target), result) for target, result in bad.items()]
@@ -141,7 +143,8 @@ def slower(connection: sqlite3.Connection, threshold: float) -> list[Slower]:
     counted = connection.execute(
         "SELECT name, '' AS stage, results.instructions AS instructions, seed, cases, stages, image_sha256 "
         "FROM results JOIN runs ON runs.id = results.run WHERE verdict = 'equal' AND target = 'image' "
-        "AND results.instructions > 0 AND image_sha256 IS NOT NULL ORDER BY started, runs.rowid"
+        f"AND results.instructions > 0 AND image_sha256 IS NOT NULL AND kind NOT IN {ONE_CASE} "
+        "ORDER BY started, runs.rowid"
     ).fetchall()
     counted += connection.execute(
         "SELECT results.name, stage, stages.instructions AS instructions, seed, cases, results.stages, "

@@ -14,6 +14,7 @@ from emu.kernels.spec import Kernel
 from emu.ledger.database import ledger_path
 from emu.terminal import RESUME, Terminal
 from emu.verify.campaign import Campaign, Listener
+from emu.verify.case import Case
 from emu.verify.casefile import load
 from emu.verify.describe import selection_text
 from emu.verify.errors import ToolError, UsageProblem
@@ -261,7 +262,7 @@ def _campaign(
         kernel, case = load(request.replay, kernels)
         image.check([kernel])
         with progress_listener(console, [kernel], False) as listen:
-            return run_one(kernel, options, make, None, case, str(request.replay), listen)
+            return _one(request, options, kernel, case, make, image.sha256, listen)
     chosen = choose(kernels, request.kernels)
     if request.exhaustive:
         chosen = _elementwise(chosen, bool(request.kernels))
@@ -270,9 +271,26 @@ def _campaign(
         if len(chosen) != 1:
             raise UsageProblem(f"--example wants one kernel, chosen with --kernel; {len(chosen)} are chosen")
         with progress_listener(console, chosen, False) as listen:
-            return run_one(chosen[0], options, make, request.example, None, "", listen)
+            return _one(request, options, chosen[0], None, make, image.sha256, listen)
     with progress_listener(console, chosen, request.exhaustive) as listen:
         return _many(request, options, chosen, make, image.sha256, _keeping(request, listen))
+
+
+def _one(
+    request: VerifyRequest,
+    options: Options,
+    kernel: Kernel,
+    case: Case | None,
+    make: Callable[[], Runner],
+    sha256: str,
+    listen: Listener,
+) -> Campaign:
+    """``case``: of --replay; None: of --example."""
+    run = describe_run("example" if case is None else "replay", options, sha256, None)
+    with LedgerListener(run, listen, {}) as ledger:
+        campaign = run_one(kernel, options, make, request.example, case, str(request.replay), ledger)
+        ledger.end(campaign, _exit_code(campaign))
+    return campaign
 
 
 def _many(

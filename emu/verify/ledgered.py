@@ -101,7 +101,7 @@ def _result(result: KernelResult) -> Result:
     )
 
 
-def describe_run(kind: str, options: Options, sha256: str, mark: str) -> Run:
+def describe_run(kind: str, options: Options, sha256: str, mark: str | None) -> Run:
     """The run as the ledger keeps it."""
     return Run(
         kind=kind,

@@ -183,6 +183,15 @@ def test_a_model_of_yours_is_bisected_down_to_the_line(bench: Bench, tmp_path: P
     assert found["instruction"]["where"]["symbol"] == "relu"
 
 
+def test_an_image_that_shows_no_stage_is_refused(bench: Bench, tmp_path: Path):
+    MODELS.clear()
+    elf = bench.elf("untapped", RELU, taps=False)
+    words = ["bisect", "spec", bench.folder / "mymodel.py", "--elf", elf, "--out", tmp_path]
+    result = CliRunner().invoke(main, [*map(str, words)])
+    assert result.exit_code == 2, result.output
+    assert "shows no stages: build it with -DEMU_TAPS" in result.output
+
+
 def test_an_equal_model_of_yours_has_nothing_to_bisect(bench: Bench, tmp_path: Path):
     MODELS.clear()
     words = ["bisect", "spec", bench.folder / "mymodel.py", "--elf", bench.elf("equal"), "--out", tmp_path]

@@ -114,6 +114,7 @@ KERNEL = ("--kernel", "exp_array", "--examples", "8", "--no-memory")
 COMMANDS = {
     "emu.verify.command.run_sampled": (1, "verify", *KERNEL),
     "emu.verify.command.run_exhaustive": (1, "verify", "--exhaustive", "--kernel", "exp_array"),
+    "emu.verify.command.run_one": (1, "verify", *KERNEL, "--example", "3"),
     "emu.verify.bundled_models.compare_model": (1, "verify", "--models"),
     "emu.bench.command._suite": (1, "bench", "mirror"),
     "emu.bisect.command.bisect_kernel": (1, "bisect", "kernel", "exp_array", "--elf", "ELF", "--fresh"),
@@ -254,6 +255,25 @@ def test_a_search_is_a_run(path: Path, tmp_path: Path) -> None:
     assert found["message"].startswith("in residual_gated; instruction residual_gated+0x")
     assert runs(path)[0]["image_sha256"] is not None
     assert "first bad on image: commit" in emu("history", "trend", "residual_gated").output
+
+
+def test_a_single_case_is_a_run_that_proves_nothing_of_others(path: Path, tmp_path: Path) -> None:
+    wrong = image_that_subtracts("residual_gated", tmp_path / "wrong.elf")
+    words = ("verify", "--elf", wrong, "--kernel", "residual_gated", "--examples", 20, "--no-memory")
+    words += ("--jobs", 1, "--out", tmp_path)
+    assert emu(*words).exit_code == 1
+    (case,) = tmp_path.glob("residual_gated-*.json")
+    assert emu("verify", "--elf", wrong, "--replay", case, "--out", tmp_path).exit_code == 1
+    assert emu("verify", "--replay", case, "--out", tmp_path).exit_code == 0
+    assert [(r["kind"], r["wrong"], r["results"]) for r in runs(path)] == [
+        ("replay", 0, 1),
+        ("replay", 1, 1),
+        ("kernels", 1, 1),
+    ]
+    with closing(connect(path)) as connection:
+        (bad,) = queries.first_bad(connection, "residual_gated")
+        assert bad.bad["run"] == runs(path)[2]["id"]
+    assert emu("history", "slower").exit_code == 0
 
 
 def test_verdicts_of_mutants_in_exports(path: Path, tmp_path: Path) -> None:

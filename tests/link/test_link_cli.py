@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from emu.cli import main
 from emu.cpu.readings import READINGS
+from emu.image import load_image
 from emu.kernels.spec import REGISTRY
+from emu.link import selftest_command
 from emu.link.client import Client
 from emu.link.facts import load_facts, save_facts
 from emu.link.ports import Line
+from emu.link.selftest import EngineBoard
 from emu.link.session import Session, Timing
 from emu.verify.command import VerifyRequest
+from emu.verify.reference import agent_elf
 
 
 def emu(*arguments: str) -> Result:
@@ -168,6 +174,46 @@ def test_readings_change_the_image(tmp_path: Path) -> None:
         str(tmp_path),
     )
     assert done.exit_code == 0, done.output
+
+
+def last_run(tmp_path: Path) -> dict[str, Any]:
+    """The last run of the ledger, with its results."""
+    assert emu("history", "export", "-o", str(tmp_path / "h.json")).exit_code == 0
+    return dict(json.loads((tmp_path / "h.json").read_bytes())["runs"][0])
+
+
+def test_the_speed_of_the_line_is_in_the_ledger(serve, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("EMU_LEDGER", str(tmp_path / "ledger.sqlite"))
+    url = serve().url
+    done = emu("bench", "link", "--port", url, "--baud", "115200")
+    assert done.exit_code == 0, done.output
+    run = last_run(tmp_path)
+    assert (run["kind"], run["state"], run["sessions"][0]["port"]) == ("bench link", "finished", url)
+    (result,) = run["results"]
+    assert (result["name"], result["verdict"]) == ("bench link: 115200 baud", "measured")
+    assert f"{result['figures']['round trips a second']['median']:,.0f} round trips/s" in done.output
+
+
+def test_a_self_test_is_in_the_ledger(serve, tmp_path: Path, monkeypatch) -> None:
+    """The board's answers are the stepper's; one board has no self-test, which is told as a failed run."""
+    monkeypatch.setenv("EMU_LEDGER", str(tmp_path / "ledger.sqlite"))
+    url = serve().url
+    assert emu("selftest", "--port", url).exit_code == 3
+    run = last_run(tmp_path)
+    assert (run["kind"], run["state"]) == ("selftest", "failed")
+    assert run["message"].startswith("the agent on the board has no self-test")
+    engine = EngineBoard(load_image(agent_elf()), {"xq_index": "signed"})
+    monkeypatch.setattr(selftest_command, "RealBoard", lambda board: engine)
+    few = partial(selftest_command.selftest, only=("xq_index",))
+    monkeypatch.setattr(selftest_command, "selftest", few)
+    done = emu("selftest", "--port", url)
+    assert done.exit_code == 0, done.output
+    assert "xq_index: signed; the emulator assumes" in done.output
+    assert emu("selftest", "--port", url, "-q").output == ""
+    run = last_run(tmp_path)
+    fact = next(r for r in run["results"] if r["name"] == "selftest xq_index")
+    assert (run["state"], fact["verdict"]) == ("finished", "equal")
+    assert fact["message"].startswith("signed; the emulator assumes")
 
 
 def test_bench_link_wants_a_port() -> None:

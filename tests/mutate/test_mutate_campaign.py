@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from click.testing import CliRunner
 from emu.cli import main
 from emu.image import load_image
 from emu.kernels import load_all
+from emu.ledger import queries
+from emu.ledger.database import connect
 from emu.mutate import c_rules, code, sampling
 from emu.mutate.builder import Base, Builder, build_base
 from emu.mutate.campaign import Campaign
@@ -181,6 +184,7 @@ def test_command_goes_on_and_writes_its_page(tmp_path: Path, folder: Path, base:
     first = CliRunner().invoke(main, [*words, "--seconds", "0"])
     assert "0 faults" in first.output
     assert "Not complete: 0 of 9 mutants" in page.read_text()
+    monkeypatch.setenv("EMU_LEDGER", str(tmp_path / "ledger.sqlite"))
     second = CliRunner().invoke(main, words)
     results = ResultFile(folder / "results.jsonl", _head(folder)).load()
     assert len(results) == 9, second.output
@@ -189,12 +193,34 @@ def test_command_goes_on_and_writes_its_page(tmp_path: Path, folder: Path, base:
     killed = [r for r in results.values() if r.status is Status.KILLED]
     assert len(killed) >= 5
     assert all(r.right_kernel and set(r.kernels) <= set(KERNELS) for r in killed)
-    third = CliRunner().invoke(main, words)
+    kept = ledger(tmp_path / "ledger.sqlite")
+    assert {name: verdict for name, (verdict, _) in kept.items()} == {
+        **{ident: str(result.status) for ident, result in results.items()},
+        "mutants": "measured",
+    }
+    assert kept["mutants"][1]["killed"] == len(killed)
+    third = CliRunner().invoke(main, [*words, "-q", "--json", "-"])
     assert "/9 " not in third.output
+    document = json.loads(third.output)
+    assert {record["id"] for record in document["mutants"]} == set(results)
+    assert document["score"]["killed"] == len(killed)
+    assert list(ledger(tmp_path / "ledger.sqlite")) == ["mutants"]  # nothing was judged again
     text = page.read_text()
     assert text.startswith("# Fault-finding score")
     assert "| binary |" in text
     assert "emu mutate --sample 9 --seed 1 --long-examples 0 --kernel relu_in_place" in text
+
+
+def ledger(path: Path) -> dict[str, tuple[str, dict[str, float]]]:
+    """The last run: verdict and medians of its figures by name."""
+    with closing(connect(path)) as connection:
+        run = queries.runs(connection, 1)[0]
+        assert (run["kind"], run["state"]) == ("mutate", "finished")
+        figures = queries.figures_of(connection, run["id"])
+        return {
+            r["name"]: (r["verdict"], {f: v["median"] for f, v in figures.get(r["name"], {}).items()})
+            for r in queries.results_of(connection, run["id"])
+        }
 
 
 def _head(folder: Path) -> str:
