@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from emu.numerics.gemm.variant import NEEDS, available
 
 ROOT = Path(__file__).parents[2]
 BUNDLED = ROOT / "golden" / "models"
-OLDEST = ("numpy==2.0.2", "numba==0.61.2", "llvmlite==0.44.0")
+OLDEST = ("numpy==2.0.2", "numba==0.62.1", "llvmlite==0.45.1")
 """The oldest that pyproject.toml allows."""
 
 
@@ -46,6 +47,12 @@ def test_what_another_processor_records_is_equal_here(cpu: str, tmp_path: Path) 
             BUNDLED / "ternary-random" / name
         ).read_bytes(), f"{name} recorded for {cpu}"
     golden("check", "--folder", tmp_path)
+
+
+def test_the_oldest_are_those_that_the_package_allows() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    for name, _, version in (pinned.partition("==") for pinned in OLDEST):
+        assert f"{name}>={version.rpartition('.')[0]}" in declared
 
 
 @pytest.mark.long
