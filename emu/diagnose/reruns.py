@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,15 @@ from emu.verify.case import Case
 from emu.verify.errors import TargetFault, ToolError
 from emu.verify.families import Array
 from emu.verify.reduce import neutral_of
-from emu.verify.shapes import tensors
+from emu.verify.shapes import scalars, tensors
 from emu.verify.target import CallResult, Target
 
 _MOST = 96
 """Elements of a case that are changed one by one."""
 _CONTENTS = 3
 """Random contents with which an element must stay without effect to count as unread."""
+_OTHERS = 12
+"""Other cases whose numbers are tried."""
 _FILLERS = (0.0, 1.0, -2.5)
 
 
@@ -70,17 +73,27 @@ class Reruns:
         return not same(self._kernel, case, fact.actual, actual)
 
     def _is_unread(self, fact: Fact, tensor: Tensor, place: int) -> bool:
-        """Whether the mirror leaves an element alone whatever the other inputs hold."""
-        for seed in range(_CONTENTS):
+        """Whether the mirror leaves an element alone whatever the other inputs hold.
+
+        Numbers too: between the limits of a shrunk case, every value may come out the same.
+        """
+        for seed, numbers in enumerate(self._numbers(fact)):
             rng = np.random.default_rng(seed)
             arrays = {n: _small_numbers(rng, a) for n, a in fact.case.arrays.items()}
-            case = replace(fact.case, arrays=arrays)
+            case = replace(fact.case, arrays=arrays, scalars=numbers)
             other = arrays[tensor.name].copy()
             other[place] += 1
             before, after = self._expected(case), self._expected(_with(case, tensor, other))
             if before is None or after is None or not same(self._kernel, case, before, after):
                 return False
         return True
+
+    def _numbers(self, fact: Fact) -> Iterator[dict[str, Any]]:
+        """The numbers of the case, a few times, and those of other cases in its sizes."""
+        yield from [fact.case.scalars] * _CONTENTS
+        drawn = [s.name for s in scalars(self._kernel) if s.value is None]
+        for other in self._evidence.facts[:_OTHERS] if drawn else ():
+            yield {**fact.case.scalars, **{n: other.case.scalars[n] for n in drawn}}
 
     def _padding_reason(self, fact: Fact, tensor: Tensor, moved: list[int]) -> Reason:
         array = fact.case.arrays[tensor.name].copy()

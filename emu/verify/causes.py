@@ -15,9 +15,10 @@ from emu.kernels.spec import Kernel
 from emu.verify.case import Case
 from emu.verify.check import check
 from emu.verify.errors import TargetFault, ToolError
+from emu.verify.families import Array
 from emu.verify.image_target import ImageTarget
 from emu.verify.options import Options
-from emu.verify.shapes import elements
+from emu.verify.shapes import elements, tensors, valid_mask
 from emu.verify.target import Target
 
 _SHOWN = 6
@@ -82,11 +83,12 @@ class Causes:
         before = self._reference.call(replace(kernel, mirror=_nothing, returns=None), case).outputs
         outputs = side.call(kernel, case).outputs
         mirror, image = (t.call(kernel, case).outputs for t in (self._reference, self._target()))
+        masks = {t.name: valid_mask(kernel, t, case.dims) for t in tensors(kernel)}
         return {
             name
             for name, start in before.items()
             if start.size
-            and mirror[name].tobytes() != image[name].tobytes()
+            and _counted(mirror[name], masks[name]) != _counted(image[name], masks[name])
             and outputs[name].tobytes() == start.tobytes()
         }
 
@@ -158,6 +160,11 @@ class Causes:
 def _is_short(kernel: Kernel, case: Case) -> bool:
     """Short enough for the reference stepper."""
     return elements(kernel, case.dims) <= LARGEST
+
+
+def _counted(array: Array, mask: Array | None) -> bytes:
+    """The elements that are compared: none of working memory."""
+    return (array if mask is None else array[mask]).tobytes()
 
 
 def _nothing(*arguments: object) -> None:

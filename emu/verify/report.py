@@ -24,8 +24,9 @@ _STYLE = {
 }
 
 
-_NAME = 24
-"""Characters of a name in the table: names of C++ functions would leave no room for the numbers."""
+_NAME = 18
+"""Characters that a name in the table has on one line at least; where a terminal is narrow, longer ones go on
+on the next line: cut, neighbours could not be told apart."""
 _FINDINGS = 12
 """Lines of a panel of findings."""
 
@@ -41,8 +42,11 @@ def short(number: float) -> str:
 def kernel_table(campaign: Campaign, unit: str = "examples") -> Table:
     """One row per kernel; ``unit``: what was counted."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("kernel", no_wrap=True, max_width=_NAME, overflow="ellipsis")
-    table.add_column("numerics")
+    longest = max((len(symbol) for symbol in campaign.results), default=0)
+    table.add_column("kernel", overflow="fold", min_width=min(_NAME, longest))
+    is_sourced = any(r.kernel.source for r in campaign.results.values())
+    if is_sourced:
+        table.add_column("numerics")
     widest = max((len(f"{r.examples:,}") for r in campaign.results.values()), default=0)
     table.add_column(unit, justify="right", no_wrap=True, min_width=widest)
     table.add_column("differ", justify="right", no_wrap=True)
@@ -52,7 +56,7 @@ def kernel_table(campaign: Campaign, unit: str = "examples") -> Table:
     for result in campaign.results.values():
         table.add_row(
             result.kernel.symbol,
-            result.kernel.source.removeprefix("numerics "),
+            *([result.kernel.source.removeprefix("numerics ")] if is_sourced else []),
             f"{result.examples:,}",
             f"{result.bad:,}",
             short(result.instructions) if result.instructions else "-",

@@ -54,6 +54,9 @@ def load_spec(path: Path) -> dict[str, Kernel]:
 
 
 def _execute(path: Path) -> None:
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # modules beside the file; behind all others, so that they hide none
     name = f"emu_spec_{re.sub(r'[^A-Za-z0-9_]', '_', path.stem)}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -138,6 +138,11 @@ _LONG = Dim("n", 0, 300, special=(1, 2, 3, 64))
 _ROWS, _COLS = Dim("rows", 1, 6), Dim("cols", 1, 20)
 _STRIDE = {"x_stride": lambda d: d["cols"] + d["gap"], "extent": lambda d: d["rows"] * (d["cols"] + d["gap"])}
 
+
+def limited(x, w, n, offset, lowest, highest, work, y):
+    y[:] = np.clip((x + np.int64(offset)) * w >> 3, lowest, highest)
+
+
 EXAMPLES: tuple[Example, ...] = (
     Example(
         _kernel("half_away", _QUARTERS, quarters), ("rounding, half away", "rounding, half away in float32")
@@ -259,6 +264,19 @@ EXAMPLES: tuple[Example, ...] = (
 )
 
 UNRELATED: tuple[Kernel, ...] = (
+    _kernel(
+        "between_limits",
+        (
+            *(_x("int8", name=name) for name in "xw"),
+            COUNT,
+            Scalar("offset", "int32", values="[-127,128]"),
+            Scalar("lowest", "int32", values="[-128,0]"),
+            Scalar("highest", "int32", values="[1,127]"),
+            Tensor("work", "int32", ("n",), role="out", valid=lambda dims: slice(0, 0)),
+            _y("int8"),
+        ),
+        limited,
+    ),
     _kernel("one_value", (_x(values="[-100,100]"), _y("int8"), COUNT), identity),
     _kernel("every_seventh", _DOT, dot, _LONG),
     _kernel("wrong_constant", (_x("float32", values="moderate"), _y("float32"), COUNT), third),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import textwrap
 
 import pytest
@@ -49,6 +50,16 @@ def write(tmp_path):
     yield make
     for symbol in set(REGISTRY) - set(before):
         del REGISTRY[symbol]
+
+
+def test_a_spec_may_use_modules_that_lie_beside_it(write, tmp_path, monkeypatch):
+    """Last in the order: a neighbour called ``json`` hides nothing."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "beside_the_spec.py").write_text("LIMIT = 40\n")
+    (tmp_path / "json.py").write_text("raise RuntimeError('not this one')\n")
+    text = GOOD.replace('Dim("cols", 1, 40)', 'Dim("cols", 1, LIMIT)')
+    (kernel,) = load_spec(write("from beside_the_spec import LIMIT\nimport json\n" + text)).values()
+    assert kernel.dims[1].high == 40
 
 
 def test_good_spec_loads(write):
