@@ -25,10 +25,15 @@ SECONDS = 900.0
 LONG_SECONDS = 3600.0
 # Ports of the pages: each is a free one while they are run, so that nobody is disturbed.
 PORT = re.compile(r"\b77\d\d\b")
-# Commands for what pages do not show: waiting for a server, and one that runs until Ctrl-C.
+# Commands for what pages do not show: waiting for a server, for a virtual board to start, and one that runs
+# until Ctrl-C.
 HIDDEN = {
     "wait-for-port": """
 for i in {1..600}; do (: >"/dev/tcp/127.0.0.1/$1") 2>/dev/null && exit 0; sleep 0.1; done; exit 1
+""",
+    "wait-for-agent": """
+for i in {1..60}; do emu boards "socket://localhost:$1" >agent.out 2>&1 && exit 0; sleep 0.1; done
+cat agent.out; exit 1
 """,
     "for-a-moment": """
 "$@" >moment.out 2>&1 &
