@@ -25,7 +25,8 @@ _ATTEMPTS = 400
 _REPAIRED_ELEMENTS = 50_000
 MASK64 = (1 << 64) - 1
 _OFTEN = 8
-"""A misaligned offset that is taken every other time: strides that are off by as much are tried with it."""
+"""A misaligned offset that is taken every other time, and always where scalars are wrong too: strides may be
+off by as much, which an exclusive or of both hides."""
 
 
 @dataclass(frozen=True)
@@ -125,13 +126,13 @@ def scalar_values(
     return values
 
 
-def misaligned(tensor: Tensor, dirty: int) -> int:
+def misaligned(tensor: Tensor, fault: Fault, dirty: int) -> int:
     """A pointer offset 1..15 that breaks the alignment (a multiple of the item size when natural)."""
     step = np.dtype(tensor.dtype).itemsize if tensor.natural else 1
     choices = [o for o in range(0, 16, step) if o % tensor.align]
     if not choices:
         raise UsageProblem(f"tensor {tensor.name}: no offset below 16 breaks an alignment of {tensor.align}")
-    if _OFTEN in choices and dirty >> 8 & 1:
+    if _OFTEN in choices and (fault.scalars or dirty >> 8 & 1):
         return _OFTEN
     return choices[dirty % len(choices)]
 
@@ -147,8 +148,10 @@ def materialise(kernel: Kernel, plan: Plan) -> Case:
     arrays = {}
     offsets = {}
     for i, tensor in enumerate(tensors(kernel)):
-        broken = fault is not None and tensor.name in fault.misalign
-        offsets[tensor.name] = misaligned(tensor, plan.dirty) if broken else plan.offsets[i]
+        if fault is not None and tensor.name in fault.misalign:
+            offsets[tensor.name] = misaligned(tensor, fault, plan.dirty)
+        else:
+            offsets[tensor.name] = plan.offsets[i]
         if tensor.role != "out":
             arrays[tensor.name] = _contents(kernel, tensor, dims, plan, i, valid, scale)
     values = scalar_values(kernel, dims, drawn, fault) if fault else valid

@@ -51,7 +51,7 @@ def _size(kernel: Kernel, dim: Dim, dims: Mapping[str, int]) -> Iterator[str]:
 def _offset(kernel: Kernel, tensor: Tensor, case: Case) -> Iterator[str]:
     fault, offset = fault_named(kernel, case.fault), case.offsets[tensor.name]
     if fault is not None and tensor.name in fault.misalign:
-        if offset != misaligned(tensor, case.dirty):
+        if offset != misaligned(tensor, fault, case.dirty):
             yield f"pointer {tensor.name} is not misaligned as the refused call wants"
         return
     step = np.dtype(tensor.dtype).itemsize if tensor.natural else 1

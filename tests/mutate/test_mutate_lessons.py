@@ -139,12 +139,19 @@ def test_the_ends_of_the_number_of_columns_are_tried(symbol):
     assert cols[FAR_TOO_MANY] == 2
 
 
-def test_a_pointer_and_its_stride_are_off_by_the_same():
-    """An exclusive or in the place of an or lets both through."""
-    kernel = KERNELS["gemm_s8"]
-    number = next(i for i, f in enumerate(kernel.faults) if f.name == "x and x_stride off alike")
-    cases = [materialise(kernel, p) for c in range(8) for p in chunk_plans(kernel, 0, c) if p.fault == number]
-    assert any(case.offsets["x"] == case.scalars["x_stride"] % 16 == 8 for case in cases)
+ALIKE = [k for k in REFUSING if any("off alike" in f.name and f.misalign for f in k.faults)]
+
+
+@pytest.mark.parametrize("kernel", ALIKE, ids=lambda k: k.symbol)
+def test_pointers_and_strides_that_are_off_alike_are_off_by_the_same(kernel):
+    """An exclusive or in the place of an or lets both through: each such call must have equal offsets."""
+    numbers = {i for i, f in enumerate(kernel.faults) if "off alike" in f.name and f.misalign}
+    plans = [p for chunk in range(4) for p in chunk_plans(kernel, 0, chunk) if p.fault in numbers]
+    assert {p.fault for p in plans} == numbers
+    for plan in plans:
+        case, fault = materialise(kernel, plan), kernel.faults[plan.fault]
+        strides = [int(case.scalars[s]) % 16 for s in fault.scalars if s.endswith("stride")]
+        assert {case.offsets[name] for name in fault.misalign} | set(strides) == {8}
 
 
 def test_a_third_of_free_pointers_is_aligned():
