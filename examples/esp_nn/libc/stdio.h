@@ -1,0 +1,4 @@
+#pragma once
+#include <stddef.h>
+
+int printf(const char *format, ...);

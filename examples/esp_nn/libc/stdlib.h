@@ -1,0 +1,6 @@
+#pragma once
+#include <stddef.h>
+
+void *malloc(size_t size);
+void free(void *block);
+int abs(int value);
