@@ -30,8 +30,9 @@ def choose(kernels: Mapping[str, Kernel], names: Sequence[str]) -> list[Kernel]:
         return list(kernels.values())
     for name in names:
         if not any(fnmatchcase(symbol, name) for symbol in kernels):
+            several = "; say --kernel once for each name" if "," in name else ""
             raise UsageProblem(
-                f"no kernel is called {name!r}{similar(name, kernels)}; 'emu kernels' lists them"
+                f"no kernel is called {name!r}{similar(name, kernels)}{several}; 'emu kernels' lists them"
             )
     return [k for s, k in kernels.items() if any(fnmatchcase(s, name) for name in names)]
 

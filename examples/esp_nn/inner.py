@@ -11,7 +11,7 @@ from esp_nn_math import clipped, requantized, windows
 
 from emu.spec import Dim, In, Out, Scratch, Size, Value, kernel
 
-MULT, SHIFT, BIAS = "[0x40000000,0x7fffffff]", "[-12,0]", "[-20000,20000]"
+MULT, SHIFT, BIAS = "[0x40000000,0x7fffffff]", "[-31,3]", "[-20000,20000]"
 ZERO, LOWEST, HIGHEST = Value("int32", "[-128,127]"), Value("int32", "[-128,0]"), Value("int32", "[1,127]")
 OFFSET = Value("int32", "[-127,128]")
 BLOCKS = Dim("blocks", 1, 40, special=(1, 2, 3))
@@ -134,7 +134,7 @@ def esp_nn_conv_s16_mult4_1x1_esp32s3(
     x: HALVES, in_w: half("in_w"), in_h: half("in_h"), channels: half("channels"),
     w: In("int16", "outs", "channels", values="[-128,127]", align=16, margin=32), bias: ADDED,
     output: Out("int8", "in_h", "in_w", "outs"), out_w: half("in_w"), out_h: half("in_h"), outs: half("outs"),
-    offset: ZERO, shift: SHIFTS if FAULTS else In("int32", "outs", values="[-12,-1]"),  # 0: rounds by 1 << 31
+    offset: ZERO, shift: SHIFTS if FAULTS else In("int32", "outs", values="[-31,-1]"),  # 0: rounds by 1 << 31
     mult: MULTS, lowest: LOWEST, highest: HIGHEST,
     buffer: Scratch("int16", "channels * 4", align=16),
 ):  # fmt: skip

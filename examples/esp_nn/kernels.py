@@ -20,7 +20,7 @@ from esp_nn_math import (
 
 from emu.spec import Dim, In, InOut, Out, Size, Struct, Value, kernel
 
-MULT, SHIFT = "[0x40000000,0x7fffffff]", "[-12,0]"
+MULT, SHIFT = "[0x40000000,0x7fffffff]", "[-31,3]"
 OFFSET, ZERO = Value("int32", "[-127,128]"), Value("int32", "[-128,127]")
 LOWEST, HIGHEST = Value("int32", "[-128,0]"), Value("int32", "[1,127]")
 BIAS = "[-20000,20000]"

@@ -137,6 +137,8 @@ def test_choose_by_name_and_pattern():
     ]
     with pytest.raises(UsageProblem, match=r"no kernel is called 'exp_aray' \(did you mean exp_array"):
         choose(kernels, ["exp_aray"])
+    with pytest.raises(UsageProblem, match="say --kernel once for each name"):
+        choose(load_all(), ["exp_array,gelu_array"])
 
 
 def test_bundled_specs_are_valid():
