@@ -18,13 +18,11 @@ HERE = Path(__file__).resolve().parent
 IDF = HERE.parent / "idf"
 FLAGS = (
     "-O2", "-ggdb", "-ffunction-sections", "-fdata-sections", "-ffreestanding", "-std=gnu17",
-    "-mlongcalls", "-ffp-contract=off", "-D__XTENSA__=1",
+    "-mlongcalls", "-ffp-contract=off",
 )  # fmt: skip
 LINK = ("-Wl,--entry=0", f"-Wl,{IDF / 'rom.ld'}")
 SOURCES = (
     "dotprod/fixed/dsps_dotprod_s16_ae32.S",
-    "dotprod/fixed/dsps_dp_s8_aes3.S",
-    "dotprod/fixed/dsps_dp_s8_ansi.c",
     "dotprod/float/dsps_dotprod_f32_ae32.S",
     "fft/fixed/dsps_fft2r_sc16_ae32.S",
     "fft/float/dsps_fft2r_fc32_ae32_.S",

@@ -42,15 +42,6 @@ def dsps_dotprod_s16_ae32(
     return 0
 
 
-@kernel(n=Dim("n", 16, 512, 16, special=(16, 32)))
-def dsps_dp_s8_aes3(
-    a: In("int8", "n", align=16, margin=16), b: In("int8", "n", align=16, margin=16), y: Out("int32", 1),
-    n: Size("n"),
-) -> np.int32:  # fmt: skip
-    y[0] = a.astype(np.int32) @ b
-    return 0
-
-
 @kernel(n=(1, 128))
 def dsps_dotprod_f32_ae32(
     a: In(FLOAT, "n", values="moderate"), b: In(FLOAT, "n", values="moderate", margin=4), y: Out(FLOAT, 1),
