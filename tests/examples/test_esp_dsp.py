@@ -1,4 +1,4 @@
-"""examples/esp_dsp: the lines of its README where ESP_DSP names a checkout of esp-dsp; what needs none, always."""
+"""examples/esp_dsp: its lines where ESP_DSP names a checkout of esp-dsp; what needs none, always."""
 
 from __future__ import annotations
 
