@@ -92,7 +92,19 @@ def _last_write(kernel: Kernel, case: Case, image: Image, fused: str) -> FirstWr
                 if access.is_store:
                     writers |= dict.fromkeys(range(access.address, access.end), (number, pc))
             number += 1
-    return _writer(machine, expected, writers)
+    found = _writer(machine, expected, writers)
+    if found is None or not found.number:
+        return found
+    at = _after(machine_of_case(image, kernel, case, fused), found.number)
+    return replace(found, bad=side_of(at, found.bad.where.address))
+
+
+def _after(machine: Machine, number: int) -> Engine:
+    """The engine right behind an instruction of the call, whose registers are told."""
+    with Recorder(machine.engine) as recorder:
+        for _ in range(number + 1):
+            recorder.skip()
+    return machine.engine
 
 
 def _writer(
@@ -100,6 +112,7 @@ def _writer(
     expected: dict[str, np.ndarray],
     writers: dict[int, tuple[int, int]],
 ) -> FirstWrong | None:
+    """``number`` is 0 where nothing wrote the element."""
     for output in machine.outputs:
         unequal = (bits_of(expected[output.name]) != bits_of(output.read(machine.engine))) & output.counts
         if not unequal.any():

@@ -4,6 +4,7 @@ the changed file.
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -66,6 +67,10 @@ def test_without_a_good_image_the_kernel_is_still_named(toolchain: Toolchain) ->
     assert found.instruction is not None
     assert found.instruction.how == "last write"
     assert found.instruction.bad.where.file.endswith("random.c")
+    # registers are those at the instruction, not those that the call ends with: the store's base is in data
+    code = next(line for line in found.instruction.bad.context if "=>" in line)
+    base = re.findall(r"\ba\d+\b", code)[-1]
+    assert 0x3C000000 <= found.instruction.bad.registers[base] < 0x40000000, code
 
 
 def test_without_a_good_image_a_fault_between_kernels_is_told_as_such(toolchain: Toolchain) -> None:
