@@ -27,6 +27,7 @@ SOURCES = (
     "fft/fixed/dsps_fft2r_sc16_ae32.S",
     "fft/float/dsps_fft2r_fc32_ae32_.S",
     "fft/float/dsps_fft2r_fc32_aes3_.S",
+    "fft/float/dsps_fft4r_fc32_aes3_.S",
     "fir/fixed/dsps_fird_s16_ae32.S",
     "fir/fixed/dsps_fird_s16_ansi.c",
     "fir/float/dsps_fir_f32_ae32.S",

@@ -212,6 +212,27 @@ fourier("dsps_fft2r_fc32_ae32_", 4)
 fourier("dsps_fft2r_fc32_aes3_", 8)
 
 
+@kernel(log=(1, 4), n="4 ** log", wide=(1, 2), table="n * wide")
+def dsps_fft4r_fc32_aes3_(
+    z: InOut(FLOAT, "2 * n", values="moderate", align=8), n: Size("n"),
+    w: In(FLOAT, "2 * table", values="[-1,1]", align=8), table: Size("table"),
+) -> np.int32:  # fmt: skip
+    step, quarter = int(table // n), int(n)
+    while quarter > 1:
+        quarter //= 4
+        points = np.moveaxis(z.reshape(-1, 4, quarter, 2), -1, 0)
+        (a, b, c, d), (e, f, g, h) = (np.moveaxis(part, 1, 0) for part in points)
+        outer, inner = (a + c, a - c, e + g, e - g), (b + d, b - d, f + h, f - h)
+        re = [outer[0] + inner[0], outer[1] + inner[3], outer[0] - inner[0], outer[1] - inner[3]]
+        im = [outer[2] + inner[2], outer[3] - inner[1], outer[2] - inner[2], outer[3] + inner[1]]
+        for k in (1, 2, 3):
+            cos, sin = w.reshape(-1, 2)[np.arange(quarter) * step * k].T
+            re[k], im[k] = fma(im[k], sin, re[k] * cos), fma(-re[k], sin, im[k] * cos)
+        points[0], points[1] = np.stack(re, axis=1), np.stack(im, axis=1)
+        step *= 4
+    return 0
+
+
 def one_is_first(dims, rng, table):
     table[:2] = 0x7FFF, 0
 
