@@ -62,7 +62,6 @@ class Campaign:
             if (r := known.get(m.ident)) and r.status not in again and self._is_current(r)
         }
         todo: list[Any] = [m for m in mutants if m.ident not in results]
-        self._looked_at = {i: r.looked_at for i, r in known.items() if i not in results}
         self._work(todo, results, len(mutants), end)
         looks = [_Look(r) for r in results.values() if self._is_open(r)]
         self._work(looks, results, len(mutants), end)
@@ -79,8 +78,6 @@ class Campaign:
                     self.listen(len(results), wanted, None)
                     continue
                 result = event.value if event.kind == "result" else _failed(event.task, str(event.value))
-                if result.status is Status.SURVIVED and not result.looked_at:
-                    result.looked_at = self._looked_at.get(result.mutant.ident, {})
                 self.file.add(result)
                 results[result.mutant.ident] = result
                 self.listen(len(results), wanted, result)
