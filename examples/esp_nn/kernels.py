@@ -151,8 +151,8 @@ PLANES: dict[str, Any] = dict(  # noqa: C408 (as it is passed on)
     tail_w=(0, 1), tail_h=(0, 1),
     out_w="max(1, (in_w + 2 * pad_w + tail_w - size_w) // step_w + 1)",
     out_h="max(1, (in_h + 2 * pad_h + tail_h - size_h) // step_h + 1)",
-    requires="2 * pad_w < size_w and size_w <= in_w + 2 * pad_w"
-             " and 2 * pad_h < size_h and size_h <= in_h + 2 * pad_h"
+    requires="2 * pad_w + tail_w < size_w and size_w <= in_w + 2 * pad_w"
+             " and 2 * pad_h + tail_h < size_h and size_h <= in_h + 2 * pad_h"
              " and (out_w - 1) * step_w - pad_w < in_w and (out_h - 1) * step_h - pad_h < in_h",
 )  # fmt: skip
 
