@@ -43,7 +43,7 @@ class Board:
         self._client: Client | None = None
         self._wanted_baud = baud
         self._brownouts = 0
-        self._identity: int | None = None
+        self._hello: Hello | None = None
 
     def _open(self, baud: int) -> Line:
         line: Line | None = None
@@ -61,12 +61,12 @@ class Board:
     @property
     def identity(self) -> str:
         """MAC address of the board, once it has answered."""
-        return "" if self._identity is None else _mac(self._identity)
+        return "" if self._hello is None else _mac(self._hello.identity)
 
     @property
     def build(self) -> str:
-        """What the agent says of its firmware, while it is connected."""
-        return "" if self._client is None else f"build {self._client.hello.build:#010x}"
+        """What the agent has last said of its firmware: a board that keeps starting anew is asked no more."""
+        return "" if self._hello is None else f"build {self._hello.build:#010x}"
 
     @property
     def session(self) -> Session:
@@ -85,11 +85,11 @@ class Board:
 
     def _know(self, hello: Hello) -> None:
         """Another board behind the same name is no continuation of this one."""
-        if self._identity not in (None, hello.identity):
+        if self._hello is not None and self._hello.identity != hello.identity:
             raise LinkFault(
-                f"another board answers: MAC {_mac(hello.identity)} instead of {_mac(self._identity or 0)}"
+                f"another board answers: MAC {_mac(hello.identity)} instead of {_mac(self._hello.identity)}"
             )
-        self._identity = hello.identity
+        self._hello = hello
 
     def attempt(self, work: Callable[[Client], T]) -> T:
         """Do ``work``, again from its beginning after each unexpected start of the board.

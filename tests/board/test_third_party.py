@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import pty
@@ -17,7 +18,8 @@ import pytest
 from emu.board.transport import PtyServer, TcpServer
 from tests.board.boards import PATIENCE, build, esptool, powered
 
-STUBS = Path(importlib.util.find_spec("esptool").origin).parent / "targets" / "stub_flasher"
+STUBS = Path(importlib.metadata.distribution("esptool").locate_file("esptool/targets/stub_flasher"))
+"""Not by find_spec: where pytest is started as a script, that finds the script esptool.py beside it."""
 
 
 @pytest.mark.parametrize("version", ["1", "2"])

@@ -147,6 +147,7 @@ def test_b074_repeated_brownouts_are_a_power_fault_and_no_verdict(board) -> None
     with pytest.raises(PowerFault, match="brown-out detector has reset the board 3 times"):
         board.attempt(unlucky)
     assert board.tally.counts["redone"] == 2
+    assert board.build, "the history compares runs of the same build"
 
 
 def test_b074_other_boards_go_on(serve) -> None:
