@@ -9,7 +9,7 @@ from typing import Any
 import rich_click as click
 
 from emu.cli_errors import guarded
-from emu.cli_options import QUIET, TIER
+from emu.cli_options import FUSED, QUIET, TIER
 
 _FILE = click.Path(path_type=Path)
 
@@ -27,13 +27,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
             "--json", "json_file", type=_FILE, help="Write the answer as JSON; - for standard output."
         ),
         click.option("--out", type=_FILE, help="Folder for what is found; default: in the cache folder."),
-        click.option(
-            "--fused",
-            type=click.Choice(["fused", "two-roundings"]),
-            default="fused",
-            show_default=True,
-            help="How madd.s and msub.s round.",
-        ),
+        FUSED,
         click.option(
             "--good",
             default="",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import rich_click as click
 
 from emu.cli_errors import guarded
-from emu.cli_options import TIER
+from emu.cli_options import FUSED, TIER
 
 if TYPE_CHECKING:
     from emu.cpu.engine import Engine
@@ -44,13 +44,7 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 show_default=True,
                 help="Instructions.",
             ),
-            click.option(
-                "--fused",
-                type=click.Choice(["fused", "two-roundings"]),
-                default="fused",
-                show_default=True,
-                help="How madd.s and msub.s round.",
-            ),
+            FUSED,
             click.option(
                 "--bounds", is_flag=True, help="Trap on accesses outside of image, stack and buffers."
             ),

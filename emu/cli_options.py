@@ -12,3 +12,10 @@ TIER = click.option(
     show_default=True,
     help="Translated to native code, or step by step.",
 )
+FUSED = click.option(
+    "--fused",
+    type=click.Choice(["fused", "two-roundings"]),
+    default="fused",
+    show_default=True,
+    help="How madd.s and msub.s round.",
+)

@@ -9,7 +9,7 @@ import rich_click as click
 from click import Context, Parameter, get_current_context
 
 from emu.cli_errors import guarded
-from emu.cli_options import TIER
+from emu.cli_options import FUSED, TIER
 
 _FILE = click.Path(path_type=Path)
 
@@ -39,13 +39,7 @@ _FILE = click.Path(path_type=Path)
     "--baud", type=click.IntRange(9600, 5_000_000), help="Speed of the board's line, if it can change."
 )
 @TIER
-@click.option(
-    "--fused",
-    type=click.Choice(["fused", "two-roundings"]),
-    default="fused",
-    show_default=True,
-    help="How madd.s and msub.s round.",
-)
+@FUSED
 @click.option(
     "--bounds/--no-bounds",
     default=None,
