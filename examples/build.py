@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from emu.toolchain import Toolchain, ToolchainError, find_toolchain
+from emu.toolchain import Toolchain, print_built
 
 HERE = Path(__file__).resolve().parent
 IDF = HERE / "idf"
@@ -44,18 +44,11 @@ def build(toolchain: Toolchain, folder: Path, out: Path) -> Path:
 def main() -> int:
     """Build the examples that are named, or all."""
     names = sys.argv[1:] or sorted(p.parent.name for p in HERE.glob("*/spec.py"))
-    try:
-        toolchain = find_toolchain(install=True)
-        for name in names:
-            folder = HERE / name
-            if not (folder / "spec.py").is_file():
-                print(f"no example is called {name!r}", file=sys.stderr)
-                return 2
-            print(build(toolchain, folder, folder / "build"))
-    except ToolchainError as error:
-        print(error, file=sys.stderr)
-        return 5
-    return 0
+    for name in names:
+        if not (HERE / name / "spec.py").is_file():
+            print(f"no example is called {name!r}", file=sys.stderr)
+            return 2
+    return print_built(lambda tools: (build(tools, HERE / name, HERE / name / "build") for name in names))
 
 
 if __name__ == "__main__":

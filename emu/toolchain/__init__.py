@@ -9,6 +9,7 @@
 
 from emu.toolchain.errors import ToolchainError
 from emu.toolchain.find import find_toolchain
+from emu.toolchain.script import print_built
 from emu.toolchain.tools import Toolchain
 
-__all__ = ["Toolchain", "ToolchainError", "find_toolchain"]
+__all__ = ["Toolchain", "ToolchainError", "find_toolchain", "print_built"]

@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from emu.toolchain import Toolchain, ToolchainError, find_toolchain
+from emu.toolchain import Toolchain, print_built
 
 HERE = Path(__file__).resolve().parent
 IDF = HERE.parent / "idf"
@@ -77,12 +77,7 @@ def main() -> int:
     if not (checkout / "modules" / "common").is_dir():
         print("ESP_DSP must name a checkout of esp-dsp (a folder with modules/common)", file=sys.stderr)
         return 2
-    try:
-        print(build(find_toolchain(install=True), checkout, HERE / "build"))
-    except ToolchainError as error:
-        print(error, file=sys.stderr)
-        return 5
-    return 0
+    return print_built(lambda tools: [build(tools, checkout, HERE / "build")])
 
 
 if __name__ == "__main__":

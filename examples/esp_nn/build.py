@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from emu.rom.symbols import rom_symbols
-from emu.toolchain import Toolchain, ToolchainError, find_toolchain
+from emu.toolchain import Toolchain, ToolchainError, print_built
 
 HERE = Path(__file__).resolve().parent
 IDF = HERE.parent / "idf"
@@ -68,12 +68,7 @@ def main() -> int:
         clone = "git clone https://github.com/espressif/esp-nn"
         print(f"ESP_NN names no checkout: {clone}, then ESP_NN=esp-nn python {sys.argv[0]}", file=sys.stderr)
         return 2
-    try:
-        print(build(find_toolchain(install=True), Path(checkout).resolve(), HERE / "build"))
-    except ToolchainError as error:
-        print(error, file=sys.stderr)
-        return 5
-    return 0
+    return print_built(lambda tools: [build(tools, Path(checkout).resolve(), HERE / "build")])
 
 
 if __name__ == "__main__":
