@@ -4,9 +4,6 @@ in vector instructions (``_esp32s3``): both agree with it, so they agree with ea
 Where the vector functions are known to differ (docs/foreign-code.md), the specs keep away, unless the
 environment variable ESP_NN_FAULTS is set."""
 
-import os
-from typing import Any
-
 import numpy as np
 from esp_nn_math import (
     clipped,
@@ -17,14 +14,9 @@ from esp_nn_math import (
     rounding_shift,
     windows,
 )
+from esp_nn_values import BIAS, FAULTS, HIGHEST, LOWEST, MULT, MULTS, OFFSET, PLANES, SHIFT, SHIFTS, ZERO
 
 from emu.spec import Dim, In, InOut, Out, Size, Struct, Value, kernel
-
-MULT, SHIFT = "[0x40000000,0x7fffffff]", "[-31,3]"
-OFFSET, ZERO = Value("int32", "[-127,128]"), Value("int32", "[-128,127]")
-LOWEST, HIGHEST = Value("int32", "[-128,0]"), Value("int32", "[1,127]")
-BIAS = "[-20000,20000]"
-FAULTS = bool(os.environ.get("ESP_NN_FAULTS"))
 
 
 def both(stem, **sizes):
@@ -83,78 +75,28 @@ def relu6(data: InOut("int8", "size", align=1 if FAULTS else 16), size: Size("si
     data[:] = np.clip(data, 0, 6)
 
 
-SHIFTS, MULTS = In("int32", "outs", values=SHIFT), In("int32", "outs", values=MULT)
 FILTER_ROWS = In("int8", "outs", "row", margin=32)
-
-
-def fully_connected(
-    row, offset, length, weights, weight_offset, bias, output, outs, out_offset, shift, mult, lowest, highest
-):
-    sums = (weights.reshape(outs, length) + np.int64(weight_offset)) @ (row + np.int64(offset)) + bias
-    output[:] = clipped(requantized(sums, mult, shift), out_offset, lowest, highest)
 
 
 ROW = Dim("row", 1, 200, special=(8, 16, 64, 192, 256))
 
 
-@both("fully_connected_s8", row=ROW, outs=(1, 12))
-def fully_connected_s8(
-    input: In("int8", "row", margin=32), offset: OFFSET, length: Size("row", "uint16"),
-    weights: FILTER_ROWS, weight_offset: Value("int32", "[-1,1]"), bias: In("int32", "outs", values=BIAS),
-    output: Out("int8", "outs"), outs: Size("outs", "uint16"), out_offset: ZERO,
-    shift: Value("int32", SHIFT), mult: Value("int32", MULT), lowest: LOWEST, highest: HIGHEST,
-):  # fmt: skip
-    fully_connected(
-        input,
-        offset,
-        length,
-        weights,
-        weight_offset,
-        bias,
-        output,
-        outs,
-        out_offset,
-        shift,
-        mult,
-        lowest,
-        highest,
-    )
+def fully_connected_layer(stem, shift, mult):
+    """One number for all outputs, or one for each."""
+
+    @both(stem, row=ROW, outs=(1, 12))
+    def mirror(
+        input: In("int8", "row", margin=32), offset: OFFSET, length: Size("row", "uint16"),
+        weights: FILTER_ROWS, weight_offset: Value("int32", "[-1,1]"), bias: In("int32", "outs", values=BIAS),
+        output: Out("int8", "outs"), outs: Size("outs", "uint16"), out_offset: ZERO, shift: shift, mult: mult,
+        lowest: LOWEST, highest: HIGHEST,
+    ):  # fmt: skip
+        sums = (weights.reshape(outs, length) + np.int64(weight_offset)) @ (input + np.int64(offset)) + bias
+        output[:] = clipped(requantized(sums, mult, shift), out_offset, lowest, highest)
 
 
-@both("fully_connected_per_ch_s8", row=ROW, outs=(1, 12))
-def fully_connected_per_ch_s8(
-    input: In("int8", "row", margin=32), offset: OFFSET, length: Size("row", "uint16"),
-    weights: FILTER_ROWS, weight_offset: Value("int32", "[-1,1]"), bias: In("int32", "outs", values=BIAS),
-    output: Out("int8", "outs"), outs: Size("outs", "uint16"), out_offset: ZERO, shift: SHIFTS,
-    mult: MULTS, lowest: LOWEST, highest: HIGHEST,
-):  # fmt: skip
-    fully_connected(
-        input,
-        offset,
-        length,
-        weights,
-        weight_offset,
-        bias,
-        output,
-        outs,
-        out_offset,
-        shift,
-        mult,
-        lowest,
-        highest,
-    )
-
-
-PLANES: dict[str, Any] = dict(  # noqa: C408 (as it is passed on)
-    in_w=(1, 9), in_h=(1, 9), size_w=(1, 5), size_h=(1, 5), step_w=(1, 3), step_h=(1, 3),
-    pad_w=(0, 2), pad_h=(0, 2),
-    tail_w=(0, 1), tail_h=(0, 1),
-    out_w="max(1, (in_w + 2 * pad_w + tail_w - size_w) // step_w + 1)",
-    out_h="max(1, (in_h + 2 * pad_h + tail_h - size_h) // step_h + 1)",
-    requires="2 * pad_w + tail_w < size_w and size_w <= in_w + 2 * pad_w"
-             " and 2 * pad_h + tail_h < size_h and size_h <= in_h + 2 * pad_h"
-             " and (out_w - 1) * step_w - pad_w < in_w and (out_h - 1) * step_h - pad_h < in_h",
-)  # fmt: skip
+fully_connected_layer("fully_connected_s8", Value("int32", SHIFT), Value("int32", MULT))
+fully_connected_layer("fully_connected_per_ch_s8", SHIFTS, MULTS)
 
 
 def pooled(input, in_w, in_h, output, out_w, out_h, step, size, pad, lowest, highest, channels, choose):
