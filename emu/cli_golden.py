@@ -10,11 +10,11 @@ from typing import Any
 import rich_click as click
 
 from emu.cli_errors import guarded
+from emu.cli_options import QUIET
 
 _PATH = click.Path(path_type=Path)
 _FOLDER = click.option("--folder", type=_PATH, help="Where the goldens are; default: golden/models.")
 _ELF = click.option("--elf", type=_PATH, help="Firmware image; default: the bundled reference image.")
-_QUIET = click.option("-q", "--quiet", is_flag=True, help="Print only what is not equal.")
 
 
 def _machine(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,7 +63,7 @@ def golden() -> None:
 @click.option("--steps", type=click.IntRange(0, 256), help="Sampler steps, or tokens after the text.")
 @click.option("--cfg", type=float, help="Guidance factor.")
 @click.option("--tensors", multiple=True, metavar="PATTERN", help="Stages whose tensors are kept.")
-@_QUIET
+@QUIET
 @_ELF
 @_FOLDER
 @_machine
@@ -92,7 +92,7 @@ def record(
 )  # fmt: skip
 @_machine
 @click.option("--json", "json_file", type=_PATH, help="Write the results as JSON; - for standard output.")
-@_QUIET
+@QUIET
 @_ELF
 @_FOLDER
 @guarded
@@ -109,7 +109,7 @@ def check(
 @golden.command()
 @_NAMES
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_QUIET
+@QUIET
 @_ELF
 @_FOLDER
 @guarded

@@ -9,7 +9,7 @@ import rich_click as click
 from click import Context, Parameter, get_current_context
 
 from emu.cli_errors import guarded
-from emu.cli_options import FUSED, TIER
+from emu.cli_options import FUSED, QUIET, TIER
 
 _FILE = click.Path(path_type=Path)
 
@@ -66,7 +66,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--html", "html_file", type=_FILE, help="Write the report as one HTML page.")
 @click.option("--out", type=_FILE, help="Folder for case files and partial results; default: emu-verify.")
 @click.option("--resume", is_flag=True, help="Go on where an interrupted or killed run of the same stopped.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only what is not equal.")
+@QUIET
 @click.option("--memory/--no-memory", default=True, help="Try failing cases of earlier runs first.")
 @guarded
 def verify(**options: Any) -> int:

@@ -8,11 +8,10 @@ from emu.bench.measure import Values
 from emu.bench.report import Cell, Report, Table
 from emu.bench.settings import Settings
 from emu.image import load_image
-from emu.ledger.writer import Figure, Result, Run, RunWriter
+from emu.ledger.writer import MEASURED, Figure, Result, Run, RunWriter
 from emu.verify.records import package_version
 from emu.verify.reference import reference_elf
 
-MEASURED = "measured"
 _ON_AN_IMAGE = ("kernels", "verify", "models")
 
 
@@ -36,7 +35,7 @@ def keep(writer: RunWriter, report: Report) -> None:
     for row, measured in figures.items():
         writer.add(Result(f"bench {report.suite}: {row}", MEASURED, rounds), figures=measured)
     for bound in report.bounds:
-        value = {f"value{bound.unit}": Figure(bound.value, bound.value, bound.value)}
+        value = {f"value{bound.unit}": Figure.once(bound.value)}
         name = f"bench {report.suite}: {bound.subject}"
         writer.add(Result(name, MEASURED, rounds, message=bound.text()), figures=value)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from emu.bench.measure import Values
+from emu.verify.words import number
 
 Direction = Literal["at least", "at most"]
 
@@ -81,18 +82,6 @@ class Report:
     bounds: list[Bound] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-
-
-def number(value: float) -> str:
-    """Three significant digits, no exponent."""
-    if value == 0:
-        return "0"
-    digits = max(0, 2 - _magnitude(value))
-    return f"{value:,.{digits}f}" if digits else f"{round(value, 2 - _magnitude(value)):,.0f}"
-
-
-def _magnitude(value: float) -> int:
-    return int(f"{abs(value):e}".partition("e")[2])
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from emu.bench.engine_subjects import Subject, Suite
 from emu.bench.measure import Values, geometric_mean, interleaved
-from emu.bench.report import Absent, Bound, Cell, Report, Table, number
+from emu.bench.report import Absent, Bound, Cell, Report, Table
 from emu.bench.settings import Settings
 from emu.bench.translation import measure_translation
+from emu.verify.words import number
 
 SCALAR_BOUND, MEMBER_BOUND, RECURSION_BOUND = 5.0, 1.0, 10.0
 ABOUT = """Guest instructions a second of processor time (million). The *scalar suite* is, as defined before

@@ -15,7 +15,7 @@ from emu.bench.measure import Values, Work, enough_repeats, geometric_mean, inte
 from emu.bench.naive import naive_product
 from emu.bench.peers import Call, native_library
 from emu.bench.qemu import QemuProgram
-from emu.bench.report import Absent, Bound, Cell, Report, Table, number
+from emu.bench.report import Absent, Bound, Cell, Report, Table
 from emu.bench.settings import Settings
 from emu.kernels import load_all
 from emu.toolchain import ToolchainError
@@ -24,6 +24,7 @@ from emu.verify.image_target import ImageTarget
 from emu.verify.options import Options
 from emu.verify.reference import reference_elf
 from emu.verify.selection import choose
+from emu.verify.words import number
 
 ROWS, OUTS = 64, 576
 COLUMNS = {192: 1.0, 1152: 2.0}

@@ -12,13 +12,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from emu.bench.report import number
 from emu.ledger import queries
 from emu.ledger.database import LedgerError, connect, ledger_path
 from emu.ledger.export import export
 from emu.terminal import STANDARD_OUTPUT
 from emu.verify.errors import UsageProblem
-from emu.verify.words import plural
+from emu.verify.words import number, plural
 
 _FILE_WIDTH = 200
 

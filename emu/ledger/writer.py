@@ -62,6 +62,10 @@ class Cost:
     seconds: float = 0.0
 
 
+MEASURED: Final = "measured"
+"""The verdict of a result that is there for its figures."""
+
+
 @dataclass(frozen=True)
 class Figure:
     """What was measured, over the rounds of one run; its unit is in its name."""
@@ -69,6 +73,11 @@ class Figure:
     median: float
     low: float
     high: float
+
+    @classmethod
+    def once(cls, value: float) -> Self:
+        """Measured in one round."""
+        return cls(value, value, value)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 from rich.console import Console
 
-from emu.ledger.writer import Figure, Result, Run, RunWriter
+from emu.ledger.writer import MEASURED, Figure, Result, Run, RunWriter
 from emu.link.board import Board
 from emu.link.measure import Speed, measure
 from emu.terminal import progress
@@ -26,7 +26,7 @@ def measure_link(port: str, bauds: Sequence[int]) -> int:
                 with progress(Console(stderr=True)) as step:
                     step(f"measuring the line at {baud:,} baud", 0)
                     speed = measure(board, baud, min(baud // 10 * 4, _MOST_BYTES))
-                writer.add(Result(f"bench link: {baud} baud", "measured", 1), figures=_figures(speed))
+                writer.add(Result(f"bench link: {baud} baud", MEASURED, 1), figures=_figures(speed))
                 writer.tell(session_of(board))
                 click.echo(_line(speed))
             writer.end(0)
@@ -46,7 +46,7 @@ def _figures(speed: Speed) -> dict[str, Figure]:
         "down, share of the line with frames": speed.down_line / speed.line,
         "round trips a second": speed.round_trips,
     }
-    return {name: Figure(value, value, value) for name, value in values.items()}
+    return {name: Figure.once(value) for name, value in values.items()}
 
 
 def _line(speed: Speed) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from emu.image import load_image
-from emu.ledger.writer import Figure, Result, Run, RunWriter
+from emu.ledger.writer import MEASURED, Figure, Result, Run, RunWriter
 from emu.mutate.builder import Base
 from emu.mutate.result import Result as MutantResult
 from emu.mutate.score import score
@@ -47,5 +47,5 @@ def keep_score(writer: RunWriter, results: Iterable[MutantResult]) -> None:
         "equivalent": found.equivalent,
         "tool errors": found.errors,
     }
-    figures = {name: Figure(value, value, value) for name, value in values.items()}
-    writer.add(Result(ALL, "measured", found.faults + found.equivalent), figures=figures)
+    figures = {name: Figure.once(value) for name, value in values.items()}
+    writer.add(Result(ALL, MEASURED, found.faults + found.equivalent), figures=figures)

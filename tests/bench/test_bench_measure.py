@@ -10,8 +10,9 @@ import pytest
 
 from emu.bench.measure import Values, enough_repeats, geometric_mean, interleaved
 from emu.bench.page import HEAD, machine, update
-from emu.bench.report import Absent, Bound, Cell, Report, Table, as_json, markdown, number
+from emu.bench.report import Absent, Bound, Cell, Report, Table, as_json, markdown
 from emu.bench.settings import Settings
+from emu.verify.words import number
 
 
 def test_everyone_once_a_round_in_turns():
