@@ -5,6 +5,7 @@ Colours and bars are rich's: none where the output is no terminal, no colours wi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ STANDARD_OUTPUT = "-"
 """As a file's name: standard output; what people read goes to standard error then."""
 Step = Callable[[str, int], None]
 """(what is done now, so many more are finished)."""
+WITHOUT_TERMINAL = 100
+"""Columns of what is printed into a file or a pipe, unless the variable COLUMNS says otherwise."""
 RESUME = "the same command with --resume goes on from here"
 
 
@@ -31,8 +34,16 @@ class Terminal:
     @classmethod
     def of(cls, quiet: bool = False, json_file: Path | None = None) -> Terminal:
         """The terminal for the options of a command."""
-        console = Console(stderr=str(json_file) == STANDARD_OUTPUT)
+        console = _console(stderr=str(json_file) == STANDARD_OUTPUT)
         return cls(Console(stderr=console.stderr, quiet=True) if quiet else console, console)
+
+
+def _console(stderr: bool) -> Console:
+    """In a file or a pipe, which has no width, every table has the room that it needs."""
+    console = Console(stderr=stderr)
+    if console.is_terminal or "COLUMNS" in os.environ:
+        return console
+    return Console(stderr=stderr, width=WITHOUT_TERMINAL)
 
 
 @contextmanager

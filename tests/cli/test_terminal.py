@@ -9,7 +9,7 @@ import time
 import pytest
 from rich.console import Console
 
-from emu.terminal import narration, progress
+from emu.terminal import WITHOUT_TERMINAL, Terminal, narration, progress
 from emu.toolchain.install import told_on_stderr
 
 
@@ -58,3 +58,10 @@ def test_a_quiet_console_shows_no_bar() -> None:
     with progress(console, 1) as step:
         step("one", 1)
     assert file.getvalue() == ""
+
+
+def test_a_pipe_has_room_for_every_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert Terminal.of().usual.width == WITHOUT_TERMINAL
+    monkeypatch.setenv("COLUMNS", "70")
+    assert Terminal.of().usual.width == 70
